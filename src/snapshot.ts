@@ -1,0 +1,59 @@
+import type { Secret } from './secret.ts';
+import type { Lifetime, Tenant } from './tenant.ts';
+
+/** At most `requests` in any `window` milliseconds. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly window: number;
+}
+
+export interface EdgeLimits {
+  readonly address: RateLimit;
+  readonly session: RateLimit;
+  readonly tenant: RateLimit | undefined;
+  /** New sessions per client address. */
+  readonly sessionCreation: RateLimit;
+  /** Failed logins per user and address, and per address. `window` is milliseconds. */
+  readonly failedLogins: { readonly perUser: number; readonly perAddress: number; readonly window: number };
+}
+
+/** The public listener. Durations in milliseconds, sizes in bytes. */
+export interface ListenSettings {
+  readonly host: string;
+  readonly port: number;
+  /** CIDR blocks whose X-Forwarded-* are believed. */
+  readonly trustProxies: readonly string[];
+  readonly headerTimeout: number;
+  readonly requestTimeout: number;
+  readonly keepAlive: number;
+  readonly maxHeaderSize: number;
+  readonly maxHeaders: number;
+}
+
+export interface SessionSettings {
+  /** `memory`, or the URL of a Redis; a Secret because the URL may hold a password. */
+  readonly store: Secret;
+  readonly lifetime: Lifetime;
+  /** Base64 of 32 bytes each; the first seals, all open. Empty: records are stored in the clear. */
+  readonly sealKeys: readonly Secret[];
+}
+
+/** A tenant as reached under one Host. */
+export interface Site {
+  readonly tenant: Tenant;
+  /** The origin this Host stands for: its scheme decides the cookie's name and flags. */
+  readonly origin: string;
+}
+
+/** One validated configuration, resolved and frozen. A request sees one snapshot from its first byte to its last. */
+export interface Snapshot {
+  readonly listen: ListenSettings;
+  readonly sessions: SessionSettings;
+  readonly limits: EdgeLimits;
+  /** How long requests in flight may take to finish after SIGTERM, in milliseconds. */
+  readonly drain: number;
+  readonly logLevel: string;
+  /** Host (lowercase, port included when not the scheme's own) → tenant. */
+  readonly sites: ReadonlyMap<string, Site>;
+  readonly tenants: readonly Tenant[];
+}
