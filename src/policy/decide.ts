@@ -1,0 +1,54 @@
+import type { Admission, Inbound, Permit } from '../exchange.ts';
+import { Problem } from '../problem.ts';
+import type { Session } from '../session/session.ts';
+import type { Keypair, Route, Tenant } from '../tenant.ts';
+import { bodyFormat, requireContentType } from './content-type.ts';
+import { judgeDocument } from './graphql.ts';
+import { readGraphqlDocument, requireGraphqlPost } from './graphql-request.ts';
+import { judgeMentions, mentionsInBody, mentionsInQuery } from './owner-key.ts';
+
+/**
+ * Everything that can be judged before the body: role and keypair, declared length, content type, the query, the head of a
+ * GraphQL request. Throws Problem `forbidden`, `body-too-large`, `unsupported-media-type`, `owner-access-key` or
+ * `graphql-invalid`.
+ */
+export function admit(inbound: Inbound, session: Session, route: Route): Admission {
+  const { role, keypair } = actingRole(inbound.tenant, session, route);
+  const { body } = inbound;
+  if (body.kind === 'sized' && body.length > route.maxBody) {
+    throw new Problem('body-too-large', `This route takes bodies of at most ${route.maxBody} bytes.`, { close: true });
+  }
+  const hasBody = body.kind !== 'none';
+  requireContentType(inbound, route, hasBody);
+  judgeMentions(mentionsInQuery(inbound.query), route.ownerAccessKey.has(role));
+  if (route.graphql !== undefined) requireGraphqlPost(inbound);
+  const inspectsBody = hasBody && (route.graphql !== undefined || bodyFormat(inbound) !== 'opaque');
+  return { inbound, session, route, role, keypair, inspectsBody };
+}
+
+/**
+ * The rest, with the body in memory (undefined for a bodiless or an uninspected streamed body). Throws Problem
+ * `invalid-body`, `owner-access-key`, `graphql-invalid` or `graphql-operation`.
+ */
+export function decide(admission: Admission, body: Buffer | undefined): Permit {
+  if (admission.inspectsBody) {
+    if (body === undefined) throw new TypeError('a body that has to be inspected was not read');
+    inspect(admission, body);
+  }
+  return admission as Permit;
+}
+
+function inspect({ inbound, route, role }: Admission, body: Buffer): void {
+  const inBody = mentionsInBody(body, bodyFormat(inbound));
+  if (inBody > 0) judgeMentions(inBody + mentionsInQuery(inbound.query), route.ownerAccessKey.has(role));
+  if (route.graphql !== undefined) judgeDocument(readGraphqlDocument(body), route.graphql, role);
+}
+
+/** The first of the session's roles that the route lets in and that has a keypair. */
+function actingRole(tenant: Tenant, session: Session, route: Route): { role: string; keypair: Keypair } {
+  for (const role of session.roles) {
+    const keypair = route.roles.has(role) ? tenant.keypairs.get(role) : undefined;
+    if (keypair !== undefined) return { role, keypair };
+  }
+  throw new Problem('forbidden', 'Your role may not use this route.');
+}
