@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { tenantSchema } from './schema-tenant.ts';
+import { accessKey, DIALECT_NAMES, name, port, rate, secret, secretFromEnv, secretFromFile } from './schema-values.ts';
+import { duration, positiveDuration, size } from './units.ts';
+
+const service = z.strictObject({
+  host: z.string().min(1).prefault('127.0.0.1'),
+  port: port.prefault(8081),
+  version: z
+    .string()
+    .regex(/^v\d+\.\d{8}$/)
+    .prefault('v4.20190315')
+    .describe('Latest version it answers with.'),
+  dialect: z.enum(DIALECT_NAMES).prefault('service'),
+  rateLimit: rate.prefault({ requests: 30_000, per: '15m' }).describe('Rolling window per access key.'),
+  keypairs: z
+    .array(
+      z.strictObject({
+        accessKey,
+        secretKey: secret,
+        admin: z.boolean().prefault(false).describe('Administrator privilege.'),
+      }),
+    )
+    .min(1)
+    .describe('The master dummy pairs.'),
+});
+
+/** The configuration file. Types, defaults, documentation and `config/schema.json` all come from here (design: one source). */
+export const configSchema = z.strictObject({
+  listen: z
+    .strictObject({
+      host: z.string().min(1).prefault('127.0.0.1').describe('Address of the public listener.'),
+      port: port.prefault(8080),
+      trustProxies: z
+        .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]))
+        .prefault([])
+        .describe('Proxies in front whose X-Forwarded-For and X-Forwarded-Proto are believed.'),
+      headerTimeout: positiveDuration.prefault('10s').describe('For the whole request head to arrive.'),
+      requestTimeout: duration.prefault('5m').describe('For the whole request to arrive.'),
+      keepAlive: positiveDuration.prefault('65s').describe('Idle time before a kept connection is closed.'),
+      maxHeaderSize: size.prefault('16KiB').describe('Request line and headers together.'),
+      maxHeaders: z.number().int().min(10).max(2000).prefault(100).describe('Number of request headers.'),
+    })
+    .prefault({})
+    .describe('The public listener.'),
+  operator: z
+    .strictObject({
+      host: z.string().min(1).prefault('127.0.0.1'),
+      port: port.prefault(9090),
+      token: secret.optional(),
+    })
+    .optional()
+    .describe('The operators’ listener. Read and checked; this version does not open it yet.'),
+  sessions: z
+    .strictObject({
+      store: z
+        .union([
+          z
+            .string()
+            .regex(/^(?:memory|rediss?:\/\/\S+)$/, 'expected memory, redis://host:port/db or rediss://host:port/db'),
+          secretFromEnv,
+          secretFromFile,
+        ])
+        .prefault('memory')
+        .describe('memory, or redis:// or rediss:// URL; a URL with a password belongs in { env } or { file }.'),
+      idle: positiveDuration.prefault('30m').describe('Ends a session when unused for so long.'),
+      absolute: positiveDuration.prefault('12h').describe('Ends a session however busy it is.'),
+      sealKeys: z
+        .array(secret)
+        .prefault([])
+        .describe('Base64 of 32 random bytes each. Records in the store are encrypted with the first; all can read.'),
+    })
+    .prefault({})
+    .describe('Sessions and where they are kept.'),
+  limits: z
+    .strictObject({
+      address: rate.prefault({ requests: 6000, per: '1m' }).describe('Requests per client address.'),
+      session: rate.prefault({ requests: 3000, per: '1m' }).describe('Requests per session.'),
+      tenant: rate.optional().describe('Requests per tenant; no limit when left out.'),
+      sessionCreation: rate.prefault({ requests: 300, per: '1m' }).describe('New sessions per client address.'),
+      failedLogins: z
+        .strictObject({
+          perUser: z.number().int().min(1).prefault(5).describe('Per user name and client address.'),
+          perAddress: z.number().int().min(1).prefault(50).describe('Per client address.'),
+          per: positiveDuration.prefault('15m').describe('Length of the window.'),
+        })
+        .prefault({})
+        .describe('Failed logins.'),
+    })
+    .prefault({})
+    .describe('Limits of the edge itself.'),
+  drain: duration.prefault('10s').describe('Time for requests in flight to finish after SIGTERM.'),
+  log: z
+    .strictObject({
+      level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).prefault('info'),
+    })
+    .prefault({})
+    .describe('The request log, one JSON line per request on stdout.'),
+  tenants: z
+    .record(name, tenantSchema)
+    .refine((tenants) => Object.keys(tenants).length > 0, { message: 'expected at least one tenant' }),
+  service: service.optional().describe('Starts the reference Service beside the gateway, for demos, tests and CI.'),
+});
+
+export type Config = z.output<typeof configSchema>;
+
+/** The JSON Schema (2020-12) of the configuration file, as committed in `config/schema.json`. */
+export function jsonSchema(): object {
+  return {
+    title: 'Countersign configuration',
+    ...z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }),
+  };
+}
