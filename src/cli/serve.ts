@@ -1,0 +1,124 @@
+import type { Server } from 'node:http';
+import { parseArgs } from 'node:util';
+import { ConfigError, formatFault } from '../config/fault.ts';
+import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import { createEdgeServer } from '../edge/server.ts';
+import { createGateway, type Gateway } from '../gateway.ts';
+import { openAttempts } from '../login/open-attempts.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import { drain, listen, onStopSignal } from '../process/lifecycle.ts';
+import { type RunningService, startService } from '../service/server.ts';
+import { openStore } from '../session/open-store.ts';
+import { DIALECTS } from '../signing/dialect.ts';
+import { CliError, type Command, EXIT, type Terminal } from './command.ts';
+
+const DEFAULT_FILE = 'countersign.yaml';
+
+export const serveCommand: Command = {
+  name: 'serve',
+  summary: 'run the gateway',
+  help: `Usage: countersign serve [FILE]
+
+Runs the gateway with the configuration in FILE (default: ${DEFAULT_FILE}).
+The request log goes to stdout, one JSON line per request. SIGTERM and SIGINT stop
+accepting, let requests in flight finish (config key: drain) and exit 0.
+
+Examples:
+  countersign serve config/demo.yaml      gateway, reference Service and demo page in one process
+  countersign serve /etc/countersign/countersign.yaml
+
+Exit codes: 0 stopped by a signal, 1 a port is in use, 2 the configuration has faults.
+`,
+  async run(args, terminal) {
+    const { positionals } = parseArgs({ args: [...args], allowPositionals: true, options: {} });
+    if (positionals.length > 1) throw new CliError('serve takes one FILE at most');
+    const config = load(positionals[0] ?? DEFAULT_FILE, terminal);
+    return serve(config, terminal);
+  },
+};
+
+function load(file: string, terminal: Terminal): LoadedConfig {
+  try {
+    return loadConfig(file, terminal.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const count = error.faults.length;
+    throw new CliError(`${error.message}\n${count} fault${count === 1 ? '' : 's'} in the configuration`, EXIT.usage);
+  }
+}
+
+async function serve(
+  { snapshot, service: serviceSettings, warnings }: LoadedConfig,
+  terminal: Terminal,
+): Promise<number> {
+  const log = createLog(snapshot.logLevel);
+  for (const warning of warnings) log.warn({ path: warning.path, line: warning.line }, formatFault(warning));
+
+  const service = serviceSettings && (await startReferenceService(serviceSettings));
+  const storeUrl = snapshot.sessions.store.reveal();
+  const onError = (error: Error) => log.error({ err: error }, 'the session store is out of reach');
+  const { failedLogins } = snapshot.limits;
+  const store = openStore(storeUrl, { clock: Date.now, sealKeys: snapshot.sessions.sealKeys, onError });
+  const attempts = openAttempts(storeUrl, { limits: failedLogins, onError });
+  const gateway = createGateway({ snapshot: () => snapshot, store, attempts, log });
+  const server = createEdgeServer(snapshot.listen, gateway);
+  const close = async () => {
+    await gateway.close();
+    await Promise.all([store.close(), attempts.close(), service?.close()]);
+  };
+
+  let port: number;
+  try {
+    port = await listenOrExplain(server, snapshot.listen.port, snapshot.listen.host);
+  } catch (error) {
+    await close();
+    log.flush();
+    throw error;
+  }
+  log.info({ host: snapshot.listen.host, port, tenants: snapshot.tenants.map(({ name }) => name) }, 'ready');
+  terminal.stderr.write(`countersign is ready: ${originsOf(snapshot.tenants)}\n`);
+
+  await new Promise<void>((resolve) => onStopSignal(resolve));
+  await stop(server, gateway, snapshot.drain, log);
+  await close();
+  log.flush();
+  return EXIT.ok;
+}
+
+async function stop(server: Server, gateway: Gateway, deadline: number, log: Log): Promise<void> {
+  log.info({ deadline }, 'draining');
+  gateway.drain();
+  const finished = await drain(server, deadline, () => void gateway.close());
+  if (finished) log.info({}, 'stopped');
+  else log.warn({ deadline }, 'stopped: requests still in flight at the deadline were cut off');
+}
+
+function startReferenceService(settings: NonNullable<LoadedConfig['service']>): Promise<RunningService> {
+  const { host, port, version, keypairs, rateLimit } = settings;
+  const options = { host, port, version, keypairs, rateLimit, dialect: DIALECTS[settings.dialect] };
+  return explainListen(startService(options), host, port, 'the reference Service');
+}
+
+function listenOrExplain(server: Server, port: number, host: string): Promise<number> {
+  return explainListen(listen(server, port, host), host, port, 'the gateway');
+}
+
+async function explainListen<T>(listening: Promise<T>, host: string, port: number, what: string): Promise<T> {
+  try {
+    return await listening;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE')
+      throw new CliError(`${what} cannot listen: port ${port} on ${host} is in use`, EXIT.failed);
+    if (code === 'EACCES')
+      throw new CliError(`${what} cannot listen: no permission for port ${port} on ${host}`, EXIT.failed);
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+      throw new CliError(`${what} cannot listen: ${host} is no address of this machine`, EXIT.failed);
+    }
+    throw error;
+  }
+}
+
+function originsOf(tenants: readonly { readonly origins: ReadonlySet<string> }[]): string {
+  return tenants.flatMap(({ origins }) => [...origins]).join(', ');
+}

@@ -1,0 +1,204 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Log } from '../observe/log.ts';
+import { onReplyOver, openEvent, type RequestEvent } from '../observe/request-event.ts';
+import { newRequestId } from '../observe/request-id.ts';
+import { asProblem, Problem } from '../problem.ts';
+import type { Snapshot } from '../snapshot.ts';
+import { type ClientAddresses, clientAddresses } from './client-address.ts';
+import { type Arrival, arrive } from './intake.ts';
+import { type NamedStanding, SlidingLimit } from './limits.ts';
+import { type RefusalContext, refuse, refuseOnSocket } from './refusal.ts';
+
+/** One request or upgrade from its first byte to its log line: what a refusal needs to know, and what the log will say. */
+export interface Visit {
+  readonly snapshot: Snapshot;
+  readonly request: IncomingMessage;
+  readonly event: RequestEvent;
+  readonly context: RefusalContext;
+  readonly receivedAt: number;
+}
+
+export interface DoorOptions {
+  readonly snapshot: () => Snapshot;
+  readonly clock: () => number;
+  readonly log: Log;
+}
+
+/** Where every request comes in and every refusal goes out, over HTTP and over upgrades alike. */
+export class Door {
+  readonly #options: DoorOptions;
+  #settings: { readonly snapshot: Snapshot; readonly addresses: ClientAddresses; readonly limits: DoorLimits };
+
+  constructor(options: DoorOptions) {
+    this.#options = options;
+    this.#settings = settingsOf(options.snapshot());
+  }
+
+  /** Takes the request in: gives it an id, counts it against its address. Judge the head with `admit`. */
+  open(request: IncomingMessage, kind: 'http' | 'upgrade'): Visit {
+    const { snapshot, addresses, limits } = this.#current();
+    const now = this.#options.clock();
+    const requestId = newRequestId();
+    const forwardedFor = request.headers['x-forwarded-for'];
+    const client = addresses.of(
+      request.socket.remoteAddress,
+      typeof forwardedFor === 'string' ? forwardedFor : forwardedFor?.join(','),
+    );
+    const standing = limits.address.take(client, now);
+    const context: RefusalContext = {
+      requestId,
+      tenant: undefined,
+      origin: request.headers.origin,
+      quota: undefined,
+      limit: { name: 'address', standing },
+    };
+    const event = openEvent(requestId, kind, request.method ?? '', client, now);
+    return { snapshot, request, event, context, receivedAt: now };
+  }
+
+  /** Judges the head. Throws the Problem that refuses it. */
+  admit(visit: Visit): Arrival {
+    const { request, event, context } = visit;
+    if (!context.limit.standing.allowed) throw tooManyRequests(context.limit);
+    const { expect } = request.headers;
+    if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+      throw new Problem('expectation-failed', 'The only expectation met here is 100-continue.', { close: true });
+    }
+    const arrival = arrive(request, visit.snapshot, {
+      client: event.client,
+      requestId: event.requestId,
+      receivedAt: visit.receivedAt,
+    });
+    context.tenant = arrival.tenant;
+    event.tenant = arrival.tenant.name;
+    event.path = pathOf(arrival.target.target);
+    if (arrival.body.kind === 'sized') event.bytesIn = arrival.body.length;
+    return arrival;
+  }
+
+  /** Counts a request against its session and its tenant; throws `rate-limit-exceeded`. */
+  count(visit: Visit, tenant: string, session: string): void {
+    const { limits } = this.#current();
+    this.#take(visit, 'session', limits.session, session);
+    if (limits.tenant !== undefined) this.#take(visit, 'tenant', limits.tenant, tenant);
+  }
+
+  /** Counts an attempt to open a session; throws `rate-limit-exceeded`. */
+  countSessionCreation(visit: Visit): void {
+    this.#take(visit, 'session-creation', this.#current().limits.sessionCreation, visit.event.client);
+  }
+
+  /** Logs the request once its reply is over, and then calls `over`. */
+  logWhenOver(visit: Visit, reply: ServerResponse, over?: () => void): void {
+    onReplyOver(visit.event, reply, (event) => {
+      this.#options.log.request(event);
+      over?.();
+    });
+  }
+
+  /** Logs an upgrade, or a refusal without a reply object. */
+  logNow(visit: Visit): void {
+    this.#options.log.request(visit.event);
+  }
+
+  /** The one place where whatever a stage threw becomes an answer. */
+  refuse(visit: Visit, reply: ServerResponse, thrown: unknown): void {
+    const problem = this.#note(visit, thrown);
+    refuse(visit.request, reply, problem, visit.context);
+  }
+
+  refuseUpgrade(visit: Visit, socket: Socket, thrown: unknown): void {
+    const problem = this.#note(visit, thrown);
+    visit.event.status = problem.status;
+    refuseOnSocket(socket, problem, visit.context);
+  }
+
+  /** Bytes that never became a request. */
+  refuseUnreadable(socket: Socket, problem: Problem): void {
+    const { addresses, limits } = this.#current();
+    const now = this.#options.clock();
+    const client = addresses.of(socket.remoteAddress, undefined);
+    const standing = limits.address.take(client, now);
+    const requestId = newRequestId();
+    const event = openEvent(requestId, 'http', '', client, now);
+    event.status = problem.status;
+    event.code = problem.code;
+    event.reason = problem.detail;
+    this.#options.log.request(event);
+    const limit = { name: 'address', standing };
+    refuseOnSocket(socket, problem, { requestId, tenant: undefined, origin: undefined, quota: undefined, limit });
+  }
+
+  #take(visit: Visit, name: string, limit: SlidingLimit, key: string): void {
+    const standing = limit.take(key, visit.receivedAt);
+    if (standing.allowed) return;
+    visit.context.limit = { name, standing };
+    throw tooManyRequests(visit.context.limit);
+  }
+
+  #note(visit: Visit, thrown: unknown): Problem {
+    const problem = asProblem(thrown);
+    const { event } = visit;
+    event.code = problem.code;
+    event.reason ??= problem.detail;
+    if (problem.code === 'internal') {
+      this.#options.log.error({ requestId: event.requestId, err: problem.cause }, 'a request failed by a defect');
+    }
+    return problem;
+  }
+
+  /** Counts start afresh only when the limits themselves have changed. */
+  #current() {
+    const snapshot = this.#options.snapshot();
+    if (snapshot !== this.#settings.snapshot) this.#settings = settingsOf(snapshot, this.#settings);
+    return this.#settings;
+  }
+}
+
+interface DoorLimits {
+  readonly address: SlidingLimit;
+  readonly session: SlidingLimit;
+  readonly tenant: SlidingLimit | undefined;
+  readonly sessionCreation: SlidingLimit;
+}
+
+interface DoorSettings {
+  readonly snapshot: Snapshot;
+  readonly addresses: ClientAddresses;
+  readonly limits: DoorLimits;
+}
+
+function settingsOf(snapshot: Snapshot, previous?: DoorSettings): DoorSettings {
+  const { limits } = snapshot;
+  const isUnchanged = JSON.stringify(previous?.snapshot.limits) === JSON.stringify(limits);
+  return {
+    snapshot,
+    addresses: clientAddresses(snapshot.listen.trustProxies),
+    limits:
+      previous !== undefined && isUnchanged
+        ? previous.limits
+        : {
+            address: new SlidingLimit(limits.address),
+            session: new SlidingLimit(limits.session),
+            tenant: limits.tenant && new SlidingLimit(limits.tenant),
+            sessionCreation: new SlidingLimit(limits.sessionCreation),
+          },
+  };
+}
+
+function tooManyRequests({ name, standing }: NamedStanding): Problem {
+  return new Problem(
+    'rate-limit-exceeded',
+    `The limit of ${standing.limit} per ${standing.window} s (${name}) is used up.`,
+    {
+      headers: { 'Retry-After': String(standing.reset) },
+    },
+  );
+}
+
+/** For the log: the query may hold what a user typed, and a path may be as long as the header limit. */
+function pathOf(target: string): string {
+  const mark = target.indexOf('?');
+  return target.slice(0, Math.min(mark === -1 ? target.length : mark, 256));
+}

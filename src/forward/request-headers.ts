@@ -1,0 +1,103 @@
+import type { Inbound, Permit } from '../exchange.ts';
+import { newSpanId } from '../observe/request-id.ts';
+import type { Signature } from '../signing/sign.ts';
+
+/**
+ * The request headers that pass. Everything else stays at the edge: hop-by-hop headers and those named by Connection,
+ * cookies, credentials, the Service's own headers, look-alikes with `_`, method overrides, Expect, forwarding headers.
+ */
+const PASS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-charset',
+  'accept-encoding',
+  'accept-language',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'last-event-id',
+  'range',
+  'user-agent',
+]);
+
+/** A handshake's own headers (RFC 6455 §4.1). Connection and Upgrade are written afresh. */
+const PASS_HANDSHAKE: ReadonlySet<string> = new Set([
+  'sec-websocket-extensions',
+  'sec-websocket-key',
+  'sec-websocket-protocol',
+  'sec-websocket-version',
+]);
+
+/** What the gateway itself says about one attempt. */
+export interface Attempt {
+  /** The Host that is sent and signed. */
+  readonly host: string;
+  readonly contentType: string;
+  readonly signature: Signature;
+  /** Bytes of the body; undefined for none, or for one that is streamed chunked. */
+  readonly contentLength: number | undefined;
+}
+
+/**
+ * Name, value, name, value … of one attempt, in the spelling undici and node:http send as is. The access key and the
+ * version are the operator's text: they are sent as the UTF-8 bytes that were signed.
+ */
+export function requestHeaders(permit: Permit, attempt: Attempt, kind: 'http' | 'upgrade'): string[] {
+  const { inbound } = permit;
+  const { dialect, version, passHeaders } = inbound.tenant.upstream;
+  const { date, authorization } = attempt.signature;
+  const headers = [
+    'Host',
+    attempt.host,
+    'Content-Type',
+    attempt.contentType,
+    'Date',
+    date,
+    `${dialect.headerPrefix}Date`,
+    date,
+    `${dialect.headerPrefix}Version`,
+    version,
+    'Authorization',
+    asBytes(authorization),
+    'X-Forwarded-For',
+    inbound.client,
+    'X-Forwarded-Proto',
+    inbound.origin.startsWith('https:') ? 'https' : 'http',
+    'X-Forwarded-Host',
+    inbound.origin.slice(inbound.origin.indexOf('//') + 2),
+    'X-Request-ID',
+    inbound.requestId,
+    'traceparent',
+    `00-${inbound.requestId}-${newSpanId()}-01`,
+  ];
+  if (attempt.contentLength !== undefined) headers.push('Content-Length', String(attempt.contentLength));
+  const clientToken = `${dialect.headerPrefix}client-token`.toLowerCase();
+  const named = namedByConnection(inbound);
+  const { rawHeaders } = inbound;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    const lower = name.toLowerCase();
+    const passes =
+      PASS.has(lower) ||
+      lower === clientToken ||
+      (kind === 'upgrade' && PASS_HANDSHAKE.has(lower)) ||
+      (passHeaders.size > 0 && passHeaders.has(lower));
+    if (passes && named?.has(lower) !== true) headers.push(name, rawHeaders[i + 1] as string);
+  }
+  return headers;
+}
+
+/** A header that Connection names is for this hop only, even one that would pass (RFC 9110 §7.6.1). */
+function namedByConnection(inbound: Inbound): ReadonlySet<string> | undefined {
+  const connection = inbound.headers['connection'];
+  if (typeof connection !== 'string' || connection === 'keep-alive' || connection === 'Upgrade') return undefined;
+  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
+}
+
+function asBytes(text: string): string {
+  for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) > 0x7e) return Buffer.from(text, 'utf8').toString('latin1');
+  }
+  return text;
+}

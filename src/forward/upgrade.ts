@@ -1,0 +1,143 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { createProxyServer } from 'http-proxy-3';
+import type { Permit } from '../exchange.ts';
+import type { RequestEvent } from '../observe/request-event.ts';
+import type { Problem } from '../problem.ts';
+import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
+import { failureOf, problemOf } from './failure.ts';
+import { type ForwardParts, stamp } from './forward.ts';
+import { requestHeaders } from './request-headers.ts';
+import { responseHead } from './response-headers.ts';
+
+/** One permitted WebSocket handshake on its way. */
+export interface Upgrading {
+  readonly permit: Permit;
+  readonly request: IncomingMessage;
+  readonly socket: Socket;
+  /** Bytes that arrived behind the handshake. */
+  readonly head: Buffer;
+  readonly event: RequestEvent;
+  /** Called when both sides are connected; gives what to call at the end. */
+  readonly onOpen: (close: () => void) => () => void;
+  /** Called when the handshake failed and nothing has been sent; must write its answer before it returns. */
+  readonly refuse: (problem: Problem) => void;
+}
+
+/**
+ * Carries WebSocket handshakes and what follows them, by http-proxy-3. Of the browser's request that library is shown
+ * nothing but the upgrade itself: the outgoing request gets the permit's target, headers and signature, like any other.
+ */
+export class UpgradeRelay {
+  readonly #proxy = createProxyServer({ ws: true, toProxy: true });
+  readonly #parts: ForwardParts;
+  /** What each handshake's outgoing request is to be dressed in, by the stand-in request the library sees. */
+  readonly #dress = new WeakMap<IncomingMessage, (outgoing: ClientRequest) => void>();
+
+  constructor(parts: ForwardParts) {
+    this.#parts = parts;
+    this.#proxy.on('proxyReqWs', (outgoing, request) => this.#dress.get(request)?.(outgoing));
+  }
+
+  /** Calls `over` when the connection is over, whatever became of it. */
+  relay(upgrading: Upgrading, over: () => void): void {
+    const { permit, request, socket, event } = upgrading;
+    const { inbound } = permit;
+    const { upstream } = inbound.tenant;
+    const lease = this.#parts.endpoints.lease(upstream, [], this.#parts.clock());
+    const startedAt = performance.now();
+    event.endpoint = lease.origin;
+    event.attempts = 1;
+    let answered = false;
+    let streamOver: (() => void) | undefined;
+
+    const standIn: IncomingMessage = Object.create(request, {
+      url: { value: inbound.target },
+      headers: { value: { connection: 'Upgrade', upgrade: 'websocket' } },
+    });
+    // Nothing reads the socket until both sides are connected, so a browser that leaves would go unnoticed. What it sends
+    // meanwhile stays in the socket's buffer: a wake-up with an empty buffer is the end of the stream.
+    const onReadable = () => {
+      if (socket.readableLength === 0) socket.destroy();
+    };
+    socket.on('readable', onReadable);
+    socket.once('close', () => {
+      streamOver?.();
+      lease.release(answered ? 'answered' : 'failed', this.#parts.clock());
+      over();
+    });
+    this.#dress.set(standIn, (outgoing) => {
+      const attempt = stamp(permit, lease.origin, { hash: EMPTY_BODY_HASH, contentLength: undefined }, this.#parts);
+      for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
+      setHeaders(outgoing, [
+        'Connection',
+        'Upgrade',
+        'Upgrade',
+        'websocket',
+        ...requestHeaders(permit, attempt, 'upgrade'),
+      ]);
+      outgoing.path = inbound.target;
+      const timer = setTimeout(() => outgoing.destroy(new HandshakeTimeout()), upstream.timeouts.headers);
+      socket.once('close', () => {
+        clearTimeout(timer);
+        if (!answered) outgoing.destroy();
+      });
+      const onAnswer = (response: IncomingMessage, ownHeaders: Record<string, string>) => {
+        answered = true;
+        clearTimeout(timer);
+        socket.off('readable', onReadable);
+        event.upstreamMs = performance.now() - startedAt;
+        event.status = response.statusCode ?? 0;
+        const head = responseHead(response.rawHeaders, inbound, lease.origin);
+        if (head.quota !== undefined) permit.keypair.quota = head.quota;
+        response.headers = { ...byName(head.headers), ...ownHeaders };
+      };
+      // These run before the library's own listeners, which then relay the headers as they are left here.
+      outgoing.once('upgrade', (response) => {
+        onAnswer(response, { connection: 'Upgrade', upgrade: 'websocket' });
+        streamOver = upgrading.onOpen(() => socket.destroy());
+      });
+      outgoing.once('response', (response) => {
+        onAnswer(response, { connection: 'close' });
+        response.once('close', () => response.complete || socket.destroy());
+      });
+    });
+
+    this.#proxy.ws(
+      standIn,
+      socket,
+      upgrading.head,
+      { target: lease.origin, connectTimeout: upstream.timeouts.connect },
+      (error) => {
+        const failure = failureOf(error);
+        event.reason = failure.code;
+        // The library ends the socket as soon as this returns.
+        if (!answered && !socket.destroyed) upgrading.refuse(problemOf(failure));
+      },
+    );
+  }
+}
+
+class HandshakeTimeout extends Error {
+  readonly code = 'UND_ERR_HEADERS_TIMEOUT';
+}
+
+/** Sets flat name-value pairs, those of one name together. */
+function setHeaders(outgoing: ClientRequest, pairs: readonly string[]): void {
+  for (const [name, values] of Object.entries(grouped(pairs, (name) => name))) outgoing.setHeader(name, values);
+}
+
+function byName(pairs: readonly string[]): Record<string, string[]> {
+  return grouped(pairs, (name) => name.toLowerCase());
+}
+
+function grouped(pairs: readonly string[], keyOf: (name: string) => string): Record<string, string[]> {
+  const groups: Record<string, string[]> = Object.create(null);
+  for (let i = 0; i + 1 < pairs.length; i += 2) {
+    const key = keyOf(pairs[i] as string);
+    const values = groups[key] ?? [];
+    values.push(pairs[i + 1] as string);
+    groups[key] = values;
+  }
+  return groups;
+}

@@ -1,0 +1,77 @@
+import type { ServerResponse } from 'node:http';
+
+/**
+ * What is remembered of one request for its single log line. Stages fill it in as they learn; nothing in it is a secret,
+ * a cookie, a header value or a query string.
+ */
+export interface RequestEvent {
+  readonly requestId: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  /** Monotonic milliseconds. */
+  readonly startedMono: number;
+  readonly kind: 'http' | 'upgrade';
+  readonly method: string;
+  client: string;
+  tenant: string | undefined;
+  /** Path without its query string, at most 256 characters. */
+  path: string | undefined;
+  /** Path prefix of the route that matched. */
+  route: string | undefined;
+  /** The store key of the session, a hash; its first eight characters are logged. */
+  session: string | undefined;
+  role: string | undefined;
+  status: number;
+  /** Code of the gateway's own refusal. */
+  code: string | undefined;
+  /** What the refusal was about, or what failed: for operators. */
+  reason: string | undefined;
+  endpoint: string | undefined;
+  attempts: number;
+  /** Milliseconds from the first attempt to the response's head. */
+  upstreamMs: number | undefined;
+  bytesIn: number;
+  bytesOut: number;
+  /** The client left, or the reply broke, before it was whole. */
+  aborted: boolean;
+}
+
+export function openEvent(
+  requestId: string,
+  kind: RequestEvent['kind'],
+  method: string,
+  client: string,
+  now: number,
+): RequestEvent {
+  return {
+    requestId,
+    startedAt: now,
+    startedMono: performance.now(),
+    kind,
+    method,
+    client,
+    tenant: undefined,
+    path: undefined,
+    route: undefined,
+    session: undefined,
+    role: undefined,
+    status: 0,
+    code: undefined,
+    reason: undefined,
+    endpoint: undefined,
+    attempts: 0,
+    upstreamMs: undefined,
+    bytesIn: 0,
+    bytesOut: 0,
+    aborted: false,
+  };
+}
+
+/** Calls `done` once the response is over, whole or broken. */
+export function onReplyOver(event: RequestEvent, reply: ServerResponse, done: (event: RequestEvent) => void): void {
+  reply.once('close', () => {
+    event.status = reply.statusCode;
+    event.aborted = !reply.writableFinished;
+    done(event);
+  });
+}

@@ -1,0 +1,52 @@
+import type { Server } from 'node:http';
+
+/** Where a process is in its life; what readiness reports. */
+export type Phase = 'starting' | 'ready' | 'draining' | 'stopped';
+
+/** Starts listening. Rejects with the listen error, e.g. code EADDRINUSE. Resolves to the port. */
+export function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+/**
+ * Stops accepting and lets requests in flight finish. Resolves when the last connection has closed. At the deadline
+ * (milliseconds) it calls `breakOff`, which must end what has left the server's care, such as WebSockets, and breaks the
+ * rest itself; gives whether everything finished before.
+ */
+export function drain(server: Server, deadline: number, breakOff: () => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    let finished = true;
+    // A kept connection becomes idle only when its last answer is out: look again until none is left.
+    const sweep = setInterval(() => server.closeIdleConnections(), 50);
+    const timer = setTimeout(() => {
+      finished = false;
+      breakOff();
+      server.closeAllConnections();
+    }, deadline);
+    server.close(() => {
+      clearInterval(sweep);
+      clearTimeout(timer);
+      resolve(finished);
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Calls `stop` once, at the first SIGTERM or SIGINT; a second signal ends the process at once. */
+export function onStopSignal(stop: () => void): void {
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stopping) process.exit(1);
+      stopping = true;
+      stop();
+    });
+  }
+}
