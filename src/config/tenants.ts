@@ -66,7 +66,7 @@ function resolveDialect(dialect: TenantConfig['upstream']['dialect']): Dialect {
 function buildRoute(route: TenantConfig['routes'][number]): Route {
   return {
     path: route.path,
-    methods: new Set<string>(route.methods.includes('GET') ? [...route.methods, 'HEAD'] : route.methods),
+    methods: new Set(route.methods),
     roles: new Set(route.roles),
     contentTypes: new Set(route.contentTypes),
     maxBody: route.maxBody,

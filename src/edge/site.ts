@@ -23,7 +23,8 @@ export function siteFiles(): Handler {
   return async (c) => {
     const { tenant, target } = c.get('arrival');
     const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
-    if (tenant.site === undefined || !isRead || target.encodedSlash || /\/\./.test(target.path)) throw noRoute();
+    if (target.encodedSlash) throw new Problem('ambiguous-target', 'The path has an encoded slash or backslash.');
+    if (tenant.site === undefined || !isRead || /\/\./.test(target.path)) throw noRoute();
     const handlers = handlersOf(tenant.site);
     const ignore = async () => undefined;
     let response = await handlers.file(c, ignore);

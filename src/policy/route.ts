@@ -18,7 +18,9 @@ export function matchRoute(tenant: Tenant, inbound: Pick<Routable, 'path'>): Rou
  */
 export function findRoute(tenant: Tenant, inbound: Routable): Route {
   const specific = matchRoute(tenant, inbound);
-  if (specific === undefined) throw new Problem('no-route', 'No route matches this path.');
+  if (specific === undefined) {
+    throw inbound.encodedSlash ? slashRefused() : new Problem('no-route', 'No route matches this path.');
+  }
   const route = hasMethod(specific, inbound.method)
     ? specific
     : tenant.routes.find((other) => other.path === specific.path && hasMethod(other, inbound.method));
@@ -53,9 +55,13 @@ function methodNotAllowed(tenant: Tenant, path: string): Problem {
  * again with every encoded slash and backslash read as a slash, and with the empty segments that makes left out.
  */
 function requireHarmlessSlash(tenant: Tenant, path: string, route: Route): void {
-  if (!route.encodedSlashes) throw new Problem('ambiguous-target', 'The path has an encoded slash or backslash.');
+  if (!route.encodedSlashes) throw slashRefused();
   const decoded = path.replace(/%2F|%5C/g, '/').replace(/\/+/g, '/');
   if (matchRoute(tenant, { path: decoded })?.path !== route.path) {
     throw new Problem('ambiguous-target', 'With its encoded slashes decoded the path belongs to another route.');
   }
+}
+
+function slashRefused(): Problem {
+  return new Problem('ambiguous-target', 'The path has an encoded slash or backslash.');
 }

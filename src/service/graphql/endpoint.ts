@@ -9,16 +9,12 @@ import { schema } from './schema.ts';
 const MAX_TOKENS = 10_000;
 
 /**
- * `POST /v2/admin/gql`, also `/v2/admin/graphql`: `{query, variables?, operationName?}` → `{data, errors?}`. A request
+ * `POST /v2/admin/gql`: `{query, variables?, operationName?}` → `{data, errors?}`. A request
  * that GraphQL cannot execute (syntax, validation, variables) is answered 400 with `{errors: […]}`, as is usual for
  * GraphQL over HTTP; an envelope of another shape is a problem, `invalid-params`.
  */
 export function graphqlRoutes(realm: GroupRealm): Routes {
-  const handlers = { POST: (call: Call) => answer(realm, call) };
-  return [
-    ['/v2/admin/gql', handlers],
-    ['/v2/admin/graphql', handlers],
-  ];
+  return [['/v2/admin/gql', { POST: (call: Call) => answer(realm, call) }]];
 }
 
 async function answer(realm: GroupRealm, call: Call): Promise<Answer> {
