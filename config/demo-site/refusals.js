@@ -7,76 +7,39 @@ import { enterAsVisitor } from './session.js';
 
 const INTRUDE = `mutation { create_group(name: "intruders", props: { domain_name: "default" }) { ok msg } }`;
 
-/** Requests the gateway refuses. `needs` says whose session shows it: a visitor's, anybody's, or none. */
-const REFUSALS = [
-  {
-    label: 'No session',
-    request: 'GET /v2',
-    attempt: () => send('GET', '/v2', { anonymous: true }),
-  },
-  {
-    label: 'A visitor as administrator',
-    request: 'create_group',
-    needs: 'visitor',
-    attempt: () => graphql(INTRUDE),
-  },
-  {
-    label: 'Somebody else’s key',
-    request: 'owner_access_key=…',
-    needs: 'visitor',
-    attempt: () => send('GET', '/v2?owner_access_key=AKIASOMEBODYELSE0000'),
-  },
-  {
-    label: 'Unknown path',
-    request: 'GET /v9/nowhere',
-    attempt: () => send('GET', '/v9/nowhere'),
-  },
-  {
-    label: 'Ambiguous target',
-    request: 'GET /v2//x',
-    attempt: () => send('GET', '/v2//x'),
-  },
-  {
-    label: 'Wrong content type',
-    request: 'text/plain',
+/** Requests the gateway refuses, by tile. `needs` says whose session shows it: a visitor's, anybody's, or none. */
+const REFUSALS = {
+  'no-session': { attempt: () => send('GET', '/v2', { anonymous: true }) },
+  'visitor-as-administrator': { needs: 'visitor', attempt: () => graphql(INTRUDE) },
+  'other-key': { needs: 'visitor', attempt: () => send('GET', '/v2?owner_access_key=AKIASOMEBODYELSE0000') },
+  'unknown-path': { attempt: () => send('GET', '/v9/nowhere') },
+  'ambiguous-target': { attempt: () => send('GET', '/v2//x') },
+  'content-type': {
     needs: 'session',
     attempt: () => send('POST', '/v2/kernel/create', { json: {}, type: 'text/plain' }),
   },
-  {
-    label: 'Several queries at once',
-    request: 'POST [{…}, {…}]',
+  batch: {
     needs: 'session',
     attempt: () => send('POST', '/v2/admin/gql', { json: [{ query: '{ groups { name } }' }, { query: INTRUDE }] }),
   },
-  {
-    label: 'Wrong password',
-    request: 'POST /-/session',
+  'wrong-password': {
     attempt: () => send('POST', '/-/session', { json: { method: 'password', username: 'admin', password: 'guess' } }),
   },
-];
+};
+
+const tiles = document.querySelectorAll('[data-refusal]');
 
 export function startRefusals() {
   const output = byId('refusal-result');
   showText(output, 'Pick one. The problem that comes back is shown here.');
-  byId('refusals').append(
-    ...REFUSALS.map((refusal) =>
-      element(
-        'li',
-        {},
-        element(
-          'button',
-          { class: 'tile', type: 'button', onclick: (event) => provoke(event.currentTarget, refusal, output) },
-          element('span', {}, refusal.label),
-          element('code', {}, refusal.request),
-        ),
-      ),
-    ),
-  );
+  for (const tile of tiles) {
+    tile.addEventListener('click', () => provoke(tile, REFUSALS[tile.dataset.refusal], output));
+  }
 }
 
 function provoke(tile, refusal, output) {
   return whileBusy(tile, async () => {
-    for (const other of document.querySelectorAll('.tile')) other.removeAttribute('aria-current');
+    for (const other of tiles) other.removeAttribute('aria-current');
     tile.setAttribute('aria-current', 'true');
     if (!hasSessionFor(refusal)) askForVisitor(tile, refusal, output);
     else showReply(output, await refusal.attempt(), 'It was let through');

@@ -1,0 +1,25 @@
+FROM node:26.10-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Without the development packages, and so without the second Node among them.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:26.10-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json LICENSE ./
+COPY src ./src
+
+# The image's own `node` user, by number: `runAsNonRoot` cannot check a name. Nothing below /app is ever written, so the
+# root file system may be read-only; large request bodies are spooled to /tmp, which then has to be a volume of its own.
+USER 1000:1000
+
+# The configuration must say `listen: { host: 0.0.0.0, port: 8080 }`: its default host is the container's loopback.
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/-/livez').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+
+ENTRYPOINT ["node", "src/main.ts"]
+CMD ["serve", "/etc/countersign/countersign.yaml"]
