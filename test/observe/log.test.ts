@@ -81,7 +81,10 @@ describe('no secret reaches the log', () => {
               ['Set-Cookie', 'upstream=upstream-cookie-secret'],
             ]),
     }));
-    const page = await FrontEnd.signIn(gateway.port, { method: 'password', username: 'ada', password: PASSWORD });
+    const anonymous = new FrontEnd(gateway.port, '');
+    const credentials = { method: 'password', username: 'ada', password: PASSWORD };
+    const signedIn = await anonymous.fetch('POST', '/-/session', { body: JSON.stringify(credentials) });
+    const page = new FrontEnd(gateway.port, signedIn.header('set-cookie')?.split(';')[0] ?? '');
     const id = page.cookie.split('=')[1] ?? 'missing';
     const headers = [
       ['Authorization', 'Bearer browser-authorization-secret'],

@@ -1,0 +1,62 @@
+import { RawClient, type RawResponse } from './raw-client.ts';
+
+/** The Host every test tenant answers for. The gateway knows tenants by it, not by the port it happens to listen on. */
+export const HOST = 'console.test';
+export const ORIGIN = `http://${HOST}`;
+
+export interface RequestOptions {
+  /** Added behind Host, Cookie and Sec-Fetch-Site. */
+  readonly headers?: readonly (readonly [string, string])[];
+  readonly body?: string | Buffer | undefined;
+}
+
+/** A browser's page of the tenant, down to the bytes: it is signed in and says it is same-origin. */
+export class FrontEnd {
+  readonly port: number;
+  readonly cookie: string;
+  readonly host: string;
+
+  constructor(port: number, cookie: string, host = HOST) {
+    this.port = port;
+    this.cookie = cookie;
+    this.host = host;
+  }
+
+  /** Signs in as a visitor and comes back with the cookie. */
+  static async signIn(port: number, host = HOST): Promise<FrontEnd> {
+    const visitor = new FrontEnd(port, '', host);
+    const response = await visitor.fetch('POST', '/-/session', { body: '{"method":"visitor"}' });
+    const cookie = response.header('set-cookie')?.split(';')[0];
+    if (response.status !== 201 || cookie === undefined) throw new Error(`login: ${response.status} ${response.body}`);
+    return new FrontEnd(port, cookie, host);
+  }
+
+  /** The bytes of a well-formed request. A body is sent with its Content-Length as JSON unless `headers` says otherwise. */
+  bytes(method: string, target: string, { headers = [], body }: RequestOptions = {}): Buffer {
+    const has = (name: string) => headers.some(([field]) => field.toLowerCase() === name);
+    const lines = [`${method} ${target} HTTP/1.1`, `Host: ${this.host}`, 'Sec-Fetch-Site: same-origin'];
+    if (this.cookie !== '') lines.push(`Cookie: ${this.cookie}`);
+    if (body !== undefined && !has('content-type')) lines.push('Content-Type: application/json');
+    if (body !== undefined && !has('content-length') && !has('transfer-encoding')) {
+      lines.push(`Content-Length: ${Buffer.byteLength(body)}`);
+    }
+    for (const [name, value] of headers) lines.push(`${name}: ${value}`);
+    return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body ?? '')]);
+  }
+
+  connect(): Promise<RawClient> {
+    return RawClient.connect(this.port);
+  }
+
+  /** One request over `client`, or over a connection of its own. Throws when no response comes. */
+  async fetch(method: string, target: string, options: RequestOptions = {}, client?: RawClient): Promise<RawResponse> {
+    const connection = client ?? (await this.connect());
+    try {
+      const response = await connection.send(this.bytes(method, target, options)).response(method);
+      if (response === undefined) throw new Error(`${method} ${target}: the connection ended without a response`);
+      return response;
+    } finally {
+      if (client === undefined) connection.destroy();
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
+import { loadConfig } from '../../src/config/load.ts';
+import { createEdgeServer } from '../../src/edge/server.ts';
+import { createGateway } from '../../src/gateway.ts';
+import { openAttempts } from '../../src/login/open-attempts.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { openStore } from '../../src/session/open-store.ts';
+import { ORIGIN } from './front-end.ts';
+import { type StrictUpstream, type StrictUpstreamOptions, startStrictUpstream } from './strict-upstream.ts';
+import { BACKEND_AI, SERVICE } from './verify-signature.ts';
+
+export interface TestGateway {
+  readonly port: number;
+  readonly server: Server;
+  /** What the gateway logged, one JSON line each. */
+  readonly log: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'respondEarly' | 'tls'> {
+  /** `listener`: the gateway's own. `hono`: its app, mounted in a Hono server of somebody else's. */
+  readonly door?: 'listener' | 'hono';
+  readonly dialect?: 'service' | 'backend.ai';
+  readonly clock?: () => number;
+  /** Keys of the configuration that replace those below. */
+  readonly listen?: object;
+  readonly limits?: object;
+  readonly login?: object;
+  readonly upstream?: object;
+  readonly route?: object;
+  /** Tenants beside the one above, on the same upstream. */
+  readonly others?: Readonly<Record<string, { readonly origin: string; readonly keypair: typeof KEYPAIR }>>;
+}
+
+export const KEYPAIR = { accessKey: 'AKIAVISITOR', secretKey: 'visitor-secret' };
+/** A media type the gateway has no reason to look into: where the dialect hashes no body, it is streamed straight through. */
+export const OPAQUE = 'application/octet-stream';
+const UNLIMITED = { requests: 10_000_000, per: '1m' };
+
+/** A strict upstream and a gateway in front of it, as one tenant, with everything but the sockets in this process. */
+export async function startGateway(
+  options: StartOptions = {},
+): Promise<{ upstream: StrictUpstream; gateway: TestGateway }> {
+  const { dialect = 'service', clock = Date.now } = options;
+  const upstream = await startStrictUpstream({
+    keypairs: Object.fromEntries(
+      [KEYPAIR, ...Object.values(options.others ?? {}).map(({ keypair }) => keypair)].map((pair) => [
+        pair.accessKey,
+        pair.secretKey,
+      ]),
+    ),
+    brand: dialect === 'service' ? SERVICE : BACKEND_AI,
+    clock,
+    ...(options.respond && { respond: options.respond }),
+    ...(options.respondEarly && { respondEarly: options.respondEarly }),
+    ...(options.tls && { tls: options.tls }),
+  });
+  try {
+    const gateway = await serveConfig(configOf(upstream.origin, dialect, options), clock, options.door ?? 'listener');
+    return { upstream, gateway };
+  } catch (error) {
+    await upstream.close();
+    throw error;
+  }
+}
+
+function configOf(endpoint: string, dialect: string, options: StartOptions): object {
+  const tenant = (origin: string, keypair: typeof KEYPAIR) => ({
+    origins: [origin],
+    upstream: { endpoints: [endpoint], version: 'v4.20190315', dialect, ...options.upstream },
+    keypairs: { visitor: keypair },
+    login: { visitor: { role: 'visitor' }, ...options.login },
+    routes: [{ path: '/v2', roles: ['visitor'], contentTypes: ['application/json', OPAQUE], ...options.route }],
+  });
+  const others = Object.entries(options.others ?? {}).map(([name, { origin, keypair }]) => [
+    name,
+    tenant(origin, keypair),
+  ]);
+  return {
+    listen: { port: 0, ...options.listen },
+    limits: { address: UNLIMITED, session: UNLIMITED, sessionCreation: UNLIMITED, ...options.limits },
+    tenants: { acme: tenant(ORIGIN, KEYPAIR), ...Object.fromEntries(others) },
+  };
+}
+
+async function serveConfig(config: object, clock: () => number, door: 'listener' | 'hono'): Promise<TestGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'));
+  const file = join(folder, 'config.yaml');
+  writeFileSync(file, JSON.stringify(config));
+  let snapshot: ReturnType<typeof loadConfig>['snapshot'];
+  try {
+    ({ snapshot } = loadConfig(file));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line: string) => void lines.push(line) });
+  const store = openStore('memory', { clock, sealKeys: [] });
+  const attempts = openAttempts('memory', { limits: snapshot.limits.failedLogins });
+  const gateway = createGateway({ snapshot: () => snapshot, store, attempts, log, clock });
+  const server =
+    door === 'listener' ? createEdgeServer(snapshot.listen, gateway) : mounted(new Hono().route('/', gateway.app));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    server,
+    log: lines,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await gateway.close();
+      await closed;
+      await store.close();
+    },
+  };
+}
+
+/** How an owner of a Hono server would serve an app that the gateway's is a part of. */
+function mounted(app: Hono): Server {
+  return createAdaptorServer({ fetch: app.fetch, createServer, overrideGlobalObjects: false }) as Server;
+}
