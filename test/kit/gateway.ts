@@ -35,6 +35,8 @@ export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'r
   readonly login?: object;
   readonly upstream?: object;
   readonly route?: object;
+  /** Keys of the tenant that replace those below. */
+  readonly tenant?: object;
   /** Tenants beside the one above, on the same upstream. */
   readonly others?: Readonly<Record<string, { readonly origin: string; readonly keypair: typeof KEYPAIR }>>;
 }
@@ -78,6 +80,7 @@ function configOf(endpoint: string, dialect: string, options: StartOptions): obj
     keypairs: { visitor: keypair },
     login: { visitor: { role: 'visitor' }, ...options.login },
     routes: [{ path: '/v2', roles: ['visitor'], contentTypes: ['application/json', OPAQUE], ...options.route }],
+    ...options.tenant,
   });
   const others = Object.entries(options.others ?? {}).map(([name, { origin, keypair }]) => [
     name,
