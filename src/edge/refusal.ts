@@ -7,6 +7,9 @@ import { type NamedStanding, policyHeaders, rateHeaders } from './limits.ts';
 /** Rest of a refused request that is read and thrown away so that the client can read the refusal, in milliseconds. */
 const LINGER = 1000;
 
+/** A refused request's body of at most so many bytes is read and thrown away to keep its connection. */
+const MAX_DISCARDED = 64 * 1024;
+
 /** What a refusal says besides the problem itself; stages fill it in as they learn. */
 export interface RefusalContext {
   requestId: string;
@@ -35,7 +38,6 @@ export function renderProblem(
     ...corsHeaders(context.tenant, context.origin),
     ...problem.headers,
   };
-  if (problem.close) headers['Connection'] = 'close';
   return { headers, body };
 }
 
@@ -71,9 +73,11 @@ export function refuse(
     return;
   }
   const { headers, body } = renderProblem(problem, context);
+  const mustClose = problem.close || !isWorthReading(request);
+  if (mustClose) headers['Connection'] = 'close';
   reply.writeHead(problem.status, headers);
   const text = request.method === 'HEAD' ? '' : body;
-  if (request.complete || !problem.close) {
+  if (request.complete || !mustClose) {
     reply.end(text);
     return;
   }
@@ -85,6 +89,16 @@ export function refuse(
   };
   const timer = setTimeout(end, LINGER);
   request.once('end', end).once('close', end).resume();
+}
+
+/**
+ * Whether the rest of a refused request is short and sure to come, so that its connection can be kept. A client that waits
+ * for 100 Continue may leave its body out: what comes next on such a connection could be either.
+ */
+function isWorthReading(request: IncomingMessage): boolean {
+  if (request.complete) return true;
+  const { expect, 'transfer-encoding': encoding, 'content-length': length = '0' } = request.headers;
+  return expect === undefined && encoding === undefined && Number(length) <= MAX_DISCARDED;
 }
 
 /** Answers on a bare socket (a failed upgrade, a head that could not be parsed) and closes it. */
