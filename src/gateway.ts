@@ -94,7 +94,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const admission = await judge(visit, inbound, 'http');
       const { dialect } = inbound.tenant.upstream;
       const hasBody = inbound.body.kind !== 'none';
-      if (hasBody && request.headers.expect !== undefined) reply.writeContinue();
+      if (hasBody && visit.awaitsContinue) reply.writeContinue();
       const buffered = hasBody && (admission.inspectsBody || dialect.bodyHash === 'body');
       const received = buffered ? await receiveBody(request, admission.route.maxBody) : undefined;
       if (received !== undefined) event.bytesIn = received.bytes.length;
@@ -148,7 +148,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     request(request, reply) {
       if (draining) reply.shouldKeepAlive = false;
       if (request.url === '/-/livez') return void throughHono(request, reply);
-      const visit = door.open(request, 'http');
+      const visit = door.open(request, 'http', 'own');
       underWay.add(reply);
       door.logWhenOver(visit, reply, () => underWay.delete(reply));
       try {
@@ -164,7 +164,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     upgrade(request, socket, head) {
       socket.on('error', () => undefined);
-      void relayUpgrade(door.open(request, 'upgrade'), socket, head);
+      void relayUpgrade(door.open(request, 'upgrade', 'own'), socket, head);
     },
     unreadable: (socket, problem) => door.refuseUnreadable(socket, problem),
     drain() {

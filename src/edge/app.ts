@@ -40,7 +40,7 @@ export function createEdgeApp(parts: EdgeAppParts): Hono<EdgeEnv> {
     const { incoming, outgoing } = c.env;
     const known = parts.admitted(incoming);
     if (known === undefined) {
-      const visit = door.open(incoming, 'http');
+      const visit = door.open(incoming, 'http', 'mounted');
       door.logWhenOver(visit, outgoing);
       c.set('visit', visit);
       c.set('arrival', door.admit(visit));
@@ -72,7 +72,7 @@ export function createEdgeApp(parts: EdgeAppParts): Hono<EdgeEnv> {
   app.all('*', siteFiles());
 
   app.onError((error, c: Context<EdgeEnv>) => {
-    const visit = c.get('visit') ?? door.open(c.env.incoming, 'http');
+    const visit = c.get('visit') ?? door.open(c.env.incoming, 'http', 'mounted');
     door.refuse(visit, c.env.outgoing, error);
     return RESPONSE_ALREADY_SENT;
   });

@@ -17,6 +17,8 @@ export interface Visit {
   readonly event: RequestEvent;
   readonly context: RefusalContext;
   readonly receivedAt: number;
+  /** The client waits for 100 Continue, and nobody has sent it yet. */
+  readonly awaitsContinue: boolean;
 }
 
 export interface DoorOptions {
@@ -35,8 +37,11 @@ export class Door {
     this.#settings = settingsOf(options.snapshot());
   }
 
-  /** Takes the request in: gives it an id, counts it against its address. Judge the head with `admit`. */
-  open(request: IncomingMessage, kind: 'http' | 'upgrade'): Visit {
+  /**
+   * Takes the request in: gives it an id, counts it against its address. Judge the head with `admit`. `source` says whose
+   * server it came through: the gateway's own holds 100 Continue back, another has sent it already.
+   */
+  open(request: IncomingMessage, kind: 'http' | 'upgrade', source: 'own' | 'mounted'): Visit {
     const { snapshot, addresses, limits } = this.#current();
     const now = this.#options.clock();
     const requestId = newRequestId();
@@ -54,7 +59,8 @@ export class Door {
       limit: { name: 'address', standing },
     };
     const event = openEvent(requestId, kind, request.method ?? '', client, now);
-    return { snapshot, request, event, context, receivedAt: now };
+    const awaitsContinue = source === 'own' && request.headers.expect !== undefined;
+    return { snapshot, request, event, context, receivedAt: now, awaitsContinue };
   }
 
   /** Judges the head. Throws the Problem that refuses it. */

@@ -63,6 +63,7 @@ export function sessionEndpoints(parts: { sessions: Sessions; logins: LoginMetho
   app.post('/session', async (c) => {
     const { tenant, client } = c.get('arrival');
     door.countSessionCreation(c.get('visit'));
+    if (c.get('visit').awaitsContinue) c.env.outgoing.writeContinue();
     const body = await readJsonObject(c.env.incoming);
     const previous = cookieId(c);
     const identity = await logins.login({ tenant, body, client });

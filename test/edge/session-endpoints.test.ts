@@ -198,6 +198,20 @@ describe.each(['listener', 'hono'] as const)('own endpoints, through the door %s
     expect(response.header('set-cookie')).toBeUndefined();
   });
 
+  it('asks a client for its body that waits to be asked', async () => {
+    await start(door);
+    const client = await anonymous().connect();
+    const headers = [
+      ['Content-Length', '20'],
+      ['Expect', '100-continue'],
+    ] as const;
+    client.send(anonymous().bytes('POST', '/-/session', { headers, body: '' }));
+    expect((await client.head())?.status).toBe(100);
+    client.send('{"method":"visitor"}');
+    expect(await client.response('POST')).toMatchObject({ status: 201, interim: [] });
+    client.destroy();
+  });
+
   it('limits how many sessions an address may open', async () => {
     await start(door, { limits: { sessionCreation: { requests: 2, per: '1m' } } });
     await signIn('{"method":"visitor"}');
