@@ -6,13 +6,15 @@ import { createEdgeServer } from '../edge/server.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { openAttempts } from '../login/open-attempts.ts';
 import { createLog, type Log } from '../observe/log.ts';
-import { drain, listen, onStopSignal } from '../process/lifecycle.ts';
+import { drain, listen, onStopSignal, untilReady } from '../process/lifecycle.ts';
 import { type RunningService, startService } from '../service/server.ts';
 import { openStore } from '../session/open-store.ts';
 import { DIALECTS } from '../signing/dialect.ts';
 import { CliError, type Command, EXIT, type Terminal } from './command.ts';
 
 const DEFAULT_FILE = 'countersign.yaml';
+/** How long a start waits for the session store, in milliseconds. */
+const STORE_PATIENCE = 2000;
 
 export const serveCommand: Command = {
   name: 'serve',
@@ -67,6 +69,10 @@ async function serve(
     await Promise.all([store.close(), attempts.close(), service?.close()]);
   };
 
+  // A first visitor who came before the connection to Redis would be sent away for nothing.
+  if (!(await untilReady(() => store.ready, STORE_PATIENCE))) {
+    log.warn({}, 'the session store does not answer: requests that need a session get 503 until it does');
+  }
   let port: number;
   try {
     port = await listenOrExplain(server, snapshot.listen.port, snapshot.listen.host);

@@ -15,6 +15,15 @@ export function listen(server: Server, port: number, host: string): Promise<numb
   });
 }
 
+/** Resolves once `isReady` says so, or after `patience` milliseconds; gives whether it did. */
+export async function untilReady(isReady: () => boolean, patience: number): Promise<boolean> {
+  for (const deadline = performance.now() + patience; performance.now() < deadline; ) {
+    if (isReady()) return true;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return isReady();
+}
+
 /**
  * Stops accepting and lets requests in flight finish. Resolves when the last connection has closed. At the deadline
  * (milliseconds) it calls `breakOff`, which must end what has left the server's care, such as WebSockets, and breaks the

@@ -94,6 +94,22 @@ it('a configuration with faults is refused with all of them and exit 2', async (
   expect(run.stderr).not.toMatch(/\bat .*\.ts/);
 });
 
+it('starts without its Redis: 503 where a session is needed, and all is well once Redis comes', async () => {
+  const redis = await startRedis();
+  try {
+    await redis.kill();
+    demo = await startDemo((yaml) => yaml.replace('store: memory', `store: ${redis.url}`));
+    const { origin } = demo;
+    expect((await fetch(`${origin}/-/livez`)).status).toBe(200);
+    const refused = await fetch(`${origin}/v2`, { headers: { Cookie: `session=${'x'.repeat(43)}` } });
+    expect(refused.status).toBe(503);
+    await redis.restart();
+    await expect.poll(() => signIn(origin).catch(() => undefined), { timeout: 10_000 }).toBeTypeOf('string');
+  } finally {
+    await redis.stop();
+  }
+});
+
 it('with Redis killed under it: 503 with Retry-After, never a pass; and the session is good again once Redis is back', async () => {
   const redis = await startRedis();
   try {
