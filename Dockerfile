@@ -11,8 +11,8 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY src ./src
 
-# The image's own `node` user, by number: `runAsNonRoot` cannot check a name. Nothing below /app is ever written, so the
-# root file system may be read-only; large request bodies are spooled to /tmp, which then has to be a volume of its own.
+# The image's own `node` user, by number: `runAsNonRoot` cannot check a name. Nothing is ever written, so the root file
+# system may be read-only.
 USER 1000:1000
 
 # The configuration must say `listen: { host: 0.0.0.0, port: 8080 }`: its default host is the container's loopback.

@@ -146,7 +146,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     app,
     request(request, reply) {
-      if (draining) reply.shouldKeepAlive = false;
+      // node:http mislays what is pipelined behind an Upgrade that is not taken up.
+      if (draining || request.headers.upgrade !== undefined) reply.shouldKeepAlive = false;
       if (request.url === '/-/livez') return void throughHono(request, reply);
       const visit = door.open(request, 'http', 'own');
       underWay.add(reply);

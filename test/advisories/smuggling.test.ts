@@ -335,6 +335,14 @@ describe.each([
     });
 
     it.each([
+      [`http://${HOST}/v2/echo?x=//y`, '/v2/echo?x=//y'],
+      [`http://${HOST}:80/v2/echo`, '/v2/echo'],
+      [`HTTP://${HOST.toUpperCase()}/v2/echo?`, '/v2/echo?'],
+    ])('sends the target %s as %s', (target, expected) =>
+      expectJudged(get('').replace('/v2/echo', target), { method: 'GET', target: expected, body: '' }),
+    );
+
+    it.each([
       `${HOST}, evil.example`,
       'evil.example',
       `${HOST}.evil.example`,
@@ -386,7 +394,7 @@ describe.each([
   });
 
   describe('any mixture of such bytes', () => {
-    // No `Upgrade: h2c`: what is pipelined behind an upgrade that is ignored is lost in node:http, which answers nothing more.
+    // No `Connection: Upgrade`: node:http loses what is pipelined behind an upgrade that it ignores, and waits.
     const line = fc.constantFrom(
       'Content-Length: 5',
       'Content-Length: 0',
@@ -400,7 +408,6 @@ describe.each([
       'Transfer-Encoding : chunked',
       'Connection: Content-Length',
       'Connection: Transfer-Encoding, close',
-      'Connection: Upgrade',
       'Upgrade: websocket',
       'Expect: 100-continue',
       'Trailer: Content-Length',
@@ -443,7 +450,7 @@ describe.each([
           expect(upstream.requests.filter(({ verdict }) => !verdict.ok)).toEqual([]);
           expect(upstream.violations).toEqual([]);
         }),
-        { numRuns: 300 },
+        { numRuns: 200, endOnFailure: true },
       );
     }, 60_000);
   });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Answer } from '../kit/answer.ts';
@@ -205,6 +206,34 @@ describe('a WebSocket through the gateway', () => {
     expect((await client.head())?.status).toBe(101);
     expect(String((await client.bytes())?.subarray(2))).toBe('hello');
     client.destroy();
+  });
+
+  it('makes a fast sender wait for a slow reader', async () => {
+    const { respond, accepted } = echo();
+    await start({ respond });
+    const socket = open();
+    await once(socket, 'open');
+    const far = await accepted;
+    socket.pause();
+    const block = Buffer.alloc(1 << 20, 'x');
+    const total = 128;
+    let flushed = 0;
+    for (let i = 0; i < total; i++) far.send(block, () => flushed++);
+    // Nothing announces that a writer has come to a halt: it has when it stays where it is.
+    let before = -1;
+    for (let still = 0; still < 20; still = flushed === before ? still + 1 : 0) {
+      before = flushed;
+      await delay(20);
+    }
+    expect(flushed).toBeLessThan(64);
+    let received = 0;
+    socket.on('message', (data: Buffer) => {
+      received += data.length;
+      if (received === total * block.length) socket.close(4002);
+    });
+    const ended = closed(socket);
+    socket.resume();
+    expect((await ended)[0]).toBe(4002);
   });
 
   it('ends when its session is ended, on both sides', async () => {

@@ -16,6 +16,17 @@ afterEach(async () => {
   await upstream.close();
 });
 
+it('serves a request whose Upgrade it does not take up, and closes: what is pipelined behind it may be lost', async () => {
+  await start();
+  const page = await FrontEnd.signIn(gateway.port);
+  const headers = [
+    ['Connection', 'Upgrade'],
+    ['Upgrade', 'h2c'],
+  ] as const;
+  const response = await page.fetch('GET', '/v2', { headers });
+  expect([response.status, response.header('connection')]).toEqual([200, 'close']);
+});
+
 describe.each(['listener', 'hono'] as const)('the door %s', (door) => {
   it('answers /-/livez under any Host, for a probe knows none', async () => {
     await start({ door });
