@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { checkCommand } from './check.ts';
 import { CliError, type Command, EXIT, type Terminal } from './command.ts';
 import { hashPasswordCommand } from './hash-password.ts';
 import { schemaCommand } from './schema.ts';
@@ -9,6 +10,7 @@ import { verifyCommand } from './verify.ts';
 
 const COMMANDS: readonly Command[] = [
   serveCommand,
+  checkCommand,
   serviceCommand,
   signCommand,
   verifyCommand,

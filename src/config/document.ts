@@ -1,24 +1,35 @@
 import { readFileSync } from 'node:fs';
-import { isCollection, isMap, isNode, LineCounter, parseDocument } from 'yaml';
-import type { z } from 'zod';
-import { ConfigError, type Fault, formatPath, type PathSegment } from './fault.ts';
+import { type Document, isAlias, isCollection, isMap, isNode, LineCounter, parseDocument, visit } from 'yaml';
+import { ConfigError, type Fault, type FaultDetails, formatPath, type PathSegment } from './fault.ts';
 
 /** A parsed YAML file that can say where each of its values stands. */
 export interface YamlDocument {
   readonly file: string;
   readonly value: unknown;
   /** A fault at the given path, or at the nearest place above it that the file has. */
-  fault(path: readonly PathSegment[], message: string): Fault;
+  fault(path: readonly PathSegment[], message: string, details?: FaultDetails): Fault;
 }
 
-/** Reads a YAML file. Throws `ConfigError` when it cannot be read or is no YAML, with the line of each syntax error. */
+/** The file itself could not be read: there is nothing to find faults in. */
+export class UnreadableError extends ConfigError {}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EISDIR: 'is a folder, not a file',
+  EACCES: 'no permission to read it',
+};
+
+/**
+ * Reads a YAML file. Throws `UnreadableError`, or `ConfigError` with the line of each syntax error when it is no YAML.
+ */
 export function readYaml(file: string): YamlDocument {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : (error as Error).message;
-    throw new ConfigError([{ file, line: 0, column: 0, path: '', message: reason }]);
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    const message = UNREADABLE[code] ?? `cannot be read (${code})`;
+    throw new UnreadableError([{ file, line: 0, column: 0, path: '', message }]);
   }
   return parseYaml(file, text);
 }
@@ -30,10 +41,12 @@ export function parseYaml(file: string, text: string): YamlDocument {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
+  const syntaxFault = (offset: number, reason: string): Fault => {
+    const hint = hintFor(reason);
+    return { file, ...at(offset), path: '', message: withoutText(reason), ...(hint !== undefined && { hint }) };
+  };
   if (document.errors.length > 0) {
-    throw new ConfigError(
-      document.errors.map((error) => ({ file, ...at(error.pos[0]), path: '', message: error.message })),
-    );
+    throw new ConfigError(document.errors.map((error) => syntaxFault(error.pos[0], error.message)));
   }
 
   const offsetOf = (path: readonly PathSegment[]): number => {
@@ -54,49 +67,36 @@ export function parseYaml(file: string, text: string): YamlDocument {
   try {
     value = document.toJS() ?? {};
   } catch (error) {
-    throw new ConfigError([{ file, line: 0, column: 0, path: '', message: (error as Error).message }]);
+    throw new ConfigError([syntaxFault(offsetOfBadAlias(document), (error as Error).message)]);
   }
   return {
     file,
     value,
-    fault: (path, message) => ({ file, ...at(offsetOf(path)), path: formatPath(path), message }),
+    fault: (path, message, details) => ({ file, ...at(offsetOf(path)), path: formatPath(path), message, ...details }),
   };
 }
 
-/** Validates a document's value. Gives the parsed value, or every fault with its path and line. */
-export function validate<S extends z.ZodType>(
-  document: YamlDocument,
-  schema: S,
-): { value: z.output<S>; faults: readonly [] } | { value: undefined; faults: Fault[] } {
-  const result = schema.safeParse(document.value);
-  if (result.success) return { value: result.data, faults: [] };
-  return { value: undefined, faults: result.error.issues.flatMap((issue) => faultsOf(document, [], issue)) };
+/** The parser quotes the file behind a colon, and what it quotes may be a secret. */
+function withoutText(reason: string): string {
+  return reason.replace(/: .*$/s, '');
 }
 
-type Issue = z.core.$ZodIssue;
+const QUOTE_IT = 'put quotes around a value that has ": " or " #" in it or begins with one of * & ! % @ ` { [ | >';
 
-function faultsOf(document: YamlDocument, base: readonly PathSegment[], issue: Issue): Fault[] {
-  const path = [...base, ...issue.path.map((segment) => (typeof segment === 'symbol' ? String(segment) : segment))];
-  switch (issue.code) {
-    case 'unrecognized_keys':
-      return issue.keys.map((key) => document.fault([...path, key], 'unknown key'));
-    case 'invalid_union': {
-      // The alternative that got furthest into the value is the one that was meant.
-      const depth = (issues: readonly Issue[]) =>
-        Math.max(...issues.map((inner) => inner.path.length * 2 + score(inner)));
-      const closest = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0];
-      return closest === undefined
-        ? [document.fault(path, issue.message)]
-        : closest.flatMap((inner) => faultsOf(document, path, inner));
-    }
-    case 'invalid_type':
-      return [document.fault(path, issue.message.replace(/^Invalid input: /, ''))];
-    default:
-      return [document.fault(path, issue.message)];
-  }
+function hintFor(reason: string): string | undefined {
+  if (/compact mapping|alias|implicit key|reserved character|scalar/i.test(reason)) return QUOTE_IT;
+  if (/must be unique/.test(reason)) return 'the key stands there twice; one of the two would be ignored';
+  if (/tab/i.test(reason)) return 'indent with spaces';
+  return undefined;
 }
 
-/** Prefers an alternative of the right type that then failed a finer rule. */
-function score(issue: Issue): number {
-  return issue.code === 'invalid_type' ? 0 : 1;
+/** Where the first alias stands whose anchor does not come before it. */
+function offsetOfBadAlias(document: Document): number {
+  let offset = 0;
+  visit(document, (_key, node) => {
+    if (!isAlias(node) || node.resolve(document) !== undefined) return undefined;
+    offset = node.range?.[0] ?? 0;
+    return visit.BREAK;
+  });
+  return offset;
 }

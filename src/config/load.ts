@@ -3,12 +3,17 @@ import { Secret } from '../secret.ts';
 import type { DialectName } from '../signing/dialect.ts';
 import type { Site, Snapshot } from '../snapshot.ts';
 import { hostsOf, type Lifetime, type Tenant } from '../tenant.ts';
-import { readYaml, validate, type YamlDocument } from './document.ts';
+import { readYaml, UnreadableError, type YamlDocument } from './document.ts';
 import { ConfigError, type Fault } from './fault.ts';
+import { type FixedSetting, fixedSettings } from './fixed-settings.ts';
+import { Keypairs } from './keypairs.ts';
+import { isLoopback } from './loopback.ts';
 import { type Config, configSchema } from './schema.ts';
 import { tenantSchema } from './schema-tenant.ts';
 import { type Environment, SecretReader } from './secrets.ts';
 import { buildTenant, type TenantContext } from './tenants.ts';
+import { validate } from './validate.ts';
+import { findWarnings } from './warnings.ts';
 
 /** The reference Service of a configuration's `service:` block, resolved. Durations in milliseconds. */
 export interface ServiceSettings {
@@ -20,10 +25,28 @@ export interface ServiceSettings {
   readonly keypairs: readonly { readonly accessKey: string; readonly secretKey: Secret; readonly isAdmin: boolean }[];
 }
 
-export interface LoadedConfig {
+export interface ResolvedConfig {
   readonly snapshot: Snapshot;
   readonly service: ServiceSettings | undefined;
+  /** Settings that only a restart can change. */
+  readonly fixed: readonly FixedSetting[];
+  readonly keypairs: Keypairs;
+}
+
+export interface LoadedConfig extends ResolvedConfig {
   readonly warnings: readonly Fault[];
+}
+
+/** What came of reading a configuration file, sound or not. */
+export interface ConfigReading {
+  /** Absolute: the file itself, then every users and secret file it names. */
+  readonly sources: readonly string[];
+  /** In the order of the files; a configuration with any is not there. */
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+  /** The file could not be read at all. */
+  readonly unreadable: boolean;
+  readonly config: ResolvedConfig | undefined;
 }
 
 /**
@@ -31,29 +54,75 @@ export interface LoadedConfig {
  * every fault at once. Relative paths in it are relative to its own folder.
  */
 export function loadConfig(file: string, env: Environment = process.env): LoadedConfig {
-  const document = readYaml(file);
+  const { config, faults, warnings } = readConfig(file, env);
+  if (config === undefined) throw new ConfigError(faults);
+  return { ...config, warnings };
+}
+
+/** The same without throwing. Keypairs that `previous` had too stay the same objects. */
+export function readConfig(file: string, env: Environment = process.env, previous?: Keypairs): ConfigReading {
   const folder = dirname(resolve(file));
+  const sources = new Set([resolve(file)]);
   const faults: Fault[] = [];
+  let document: YamlDocument;
+  try {
+    document = readYaml(file);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const unreadable = error instanceof UnreadableError;
+    return { sources: [...sources], faults: error.faults, warnings: [], unreadable, config: undefined };
+  }
   const secrets = new SecretReader(document, folder, env, faults);
-  const context = (lifetime: Lifetime): TenantContext => ({ document, folder, secrets, lifetime, faults });
+  const keypairs = new Keypairs(previous);
+  const context = (lifetime: Lifetime): TenantContext => ({
+    document,
+    folder,
+    secrets,
+    keypairs,
+    sources,
+    lifetime,
+    faults,
+  });
 
   const result = validate(document, configSchema);
+  faults.push(...result.faults);
+  let config: ResolvedConfig | undefined;
+  let warnings: Fault[] = [];
   if (result.value === undefined) {
-    faults.push(...result.faults);
     findFaultsOfMeaning(document, context({ idle: 1, absolute: 1 }));
-    throw new ConfigError(faults.toSorted(byPlace));
+  } else {
+    const { sessions } = result.value;
+    const lifetime = { idle: sessions.idle, absolute: sessions.absolute };
+    config = { ...resolveConfig(result.value, secrets, document, context(lifetime)), keypairs };
+    warnings = findWarnings(result.value, secrets.inline, document);
   }
-  const config = result.value;
-  const lifetime = { idle: config.sessions.idle, absolute: config.sessions.absolute };
+  return {
+    sources: [...sources, ...secrets.files],
+    faults: faults.toSorted(byPlace),
+    warnings: warnings.toSorted(byPlace),
+    unreadable: false,
+    config: faults.length > 0 ? undefined : config,
+  };
+}
+
+/** Turns a file of the right shape into what the gateway runs on. What is wrong with it goes to `context.faults`. */
+function resolveConfig(
+  config: Config,
+  secrets: SecretReader,
+  document: YamlDocument,
+  context: TenantContext,
+): Omit<ResolvedConfig, 'keypairs'> {
+  const { lifetime, faults } = context;
   if (lifetime.idle > lifetime.absolute) {
     faults.push(document.fault(['sessions', 'idle'], 'idle is longer than absolute'));
   }
-  const tenants = Object.entries(config.tenants).map(([name, tenant]) => buildTenant(name, tenant, context(lifetime)));
+  const tenants = Object.entries(config.tenants).map(([name, tenant]) => buildTenant(name, tenant, context));
   const sites = buildSites(tenants, config, document, faults);
   const sessions = buildSessions(config, lifetime, secrets, document, faults);
   const service = buildService(config, secrets);
-  if (config.operator?.token !== undefined) secrets.read(config.operator.token, ['operator', 'token']);
-  if (faults.length > 0) throw new ConfigError(faults.toSorted(byPlace));
+  const token =
+    config.operator?.token === undefined ? undefined : secrets.read(config.operator.token, ['operator', 'token']);
+  checkOperator(config, document, faults);
 
   const { failedLogins, ...limits } = config.limits;
   const rate = (limit: { requests: number; per: number }) => ({ requests: limit.requests, window: limit.per });
@@ -74,7 +143,7 @@ export function loadConfig(file: string, env: Environment = process.env): Loaded
       tenants,
     },
     service,
-    warnings: findWarnings(config, secrets, document),
+    fixed: fixedSettings({ config, sessions, service, token }, document),
   };
 }
 
@@ -82,10 +151,18 @@ export function loadConfig(file: string, env: Environment = process.env): Loaded
 function findFaultsOfMeaning(document: YamlDocument, context: TenantContext): void {
   const { tenants } = document.value as { tenants?: unknown };
   if (typeof tenants !== 'object' || tenants === null) return;
-  for (const [name, section] of Object.entries(tenants)) {
-    const tenant = tenantSchema.safeParse(section);
-    if (tenant.success) buildTenant(name, tenant.data, context);
+  for (const name of Object.keys(tenants)) {
+    const tenant = validate(document, tenantSchema, ['tenants', name]).value;
+    if (tenant !== undefined) buildTenant(name, tenant, context);
   }
+}
+
+/** Whoever reaches the operators' listener rules the gateway. */
+function checkOperator({ operator }: Config, document: YamlDocument, faults: Fault[]): void {
+  if (operator === undefined || operator.token !== undefined || isLoopback(operator.host)) return;
+  const message = `the operators’ listener on ${operator.host} has no token: anyone who reaches it could use it`;
+  const hint = 'add token: { env: NAME }, or listen on 127.0.0.1';
+  faults.push(document.fault(['operator', 'host'], message, { hint }));
 }
 
 function buildSites(
@@ -150,20 +227,6 @@ function buildService(config: Config, secrets: SecretReader): ServiceSettings | 
       return secret === undefined ? [] : [{ accessKey, secretKey: secret, isAdmin: admin }];
     }),
   };
-}
-
-function findWarnings(config: Config, secrets: SecretReader, document: YamlDocument): Fault[] {
-  const warnings: Fault[] = [];
-  // The secrets of the reference Service are dummies, and so are those of the tenants that call it.
-  if (config.service === undefined) {
-    for (const path of secrets.inline) {
-      warnings.push(document.fault(path, 'the secret stands in the file itself; use { env: NAME } or { file: path }'));
-    }
-  }
-  if (config.operator !== undefined) {
-    warnings.push(document.fault(['operator'], 'this version does not open the operator listener yet'));
-  }
-  return warnings;
 }
 
 function byPlace(a: Fault, b: Fault): number {

@@ -49,7 +49,7 @@ const upstream = z.strictObject({
     .describe('API version sent and signed with every request.'),
   dialect: dialect.prefault('service'),
   problemBase: z
-    .url()
+    .url('expected a URL')
     .transform((text) => text.replace(/\/$/, ''))
     .optional()
     .describe('Base of the `type` of problems.'),

@@ -31,7 +31,7 @@ export const origin = z.string().transform((text, context) => {
   if (url === null || !/^https?:$/.test(url.protocol) || url.origin !== text.toLowerCase().replace(/\/$/, '')) {
     context.addIssue({
       code: 'custom',
-      message: `expected an origin such as https://console.example (no path, no default port), found ${JSON.stringify(text)}`,
+      message: 'expected an origin such as https://console.example (no path, no default port)',
     });
     return z.NEVER;
   }

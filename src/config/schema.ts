@@ -32,7 +32,9 @@ export const configSchema = z.strictObject({
       host: z.string().min(1).prefault('127.0.0.1').describe('Address of the public listener.'),
       port: port.prefault(8080),
       trustProxies: z
-        .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]))
+        .array(
+          z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], 'expected an address or a block such as 10.0.0.0/8'),
+        )
         .prefault([])
         .describe('Proxies in front whose X-Forwarded-For and X-Forwarded-Proto are believed.'),
       headerTimeout: positiveDuration.prefault('10s').describe('For the whole request head to arrive.'),

@@ -2,12 +2,15 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DEFAULT_PROBLEM_BASE } from '../problem.ts';
 import { DIALECTS, type Dialect } from '../signing/dialect.ts';
-import { Keypair, type Lifetime, type LoginSettings, type Route, type Tenant, type User } from '../tenant.ts';
+import type { Keypair, Lifetime, LoginSettings, Route, Tenant, User } from '../tenant.ts';
+import { didYouMean } from './allowed-keys.ts';
 import type { YamlDocument } from './document.ts';
-import { readYaml, validate } from './document.ts';
-import { ConfigError, type Fault, type PathSegment } from './fault.ts';
+import { readYaml } from './document.ts';
+import { ConfigError, type Fault, type FaultDetails, type PathSegment } from './fault.ts';
+import type { Keypairs } from './keypairs.ts';
 import { type TenantConfig, usersSchema } from './schema-tenant.ts';
 import type { SecretReader } from './secrets.ts';
+import { validate } from './validate.ts';
 
 /** What turning one tenant's section into a Tenant needs and what it reports to. */
 export interface TenantContext {
@@ -15,6 +18,9 @@ export interface TenantContext {
   /** Folder that relative paths are relative to. */
   readonly folder: string;
   readonly secrets: SecretReader;
+  readonly keypairs: Keypairs;
+  /** The files the configuration was read from besides itself: users files are added. */
+  readonly sources: Set<string>;
   /** The lifetime of sessions whose login method sets none. */
   readonly lifetime: Lifetime;
   readonly faults: Fault[];
@@ -26,7 +32,7 @@ export function buildTenant(name: string, config: TenantConfig, context: TenantC
   const keypairs = new Map<string, Keypair>();
   for (const [role, { accessKey, secretKey }] of Object.entries(config.keypairs)) {
     const secret = context.secrets.read(secretKey, [...at, 'keypairs', role, 'secretKey']);
-    if (secret !== undefined) keypairs.set(role, new Keypair(accessKey, secret));
+    if (secret !== undefined) keypairs.set(role, context.keypairs.get(name, accessKey, secret));
   }
   const dialect = resolveDialect(config.upstream.dialect);
   checkPassHeaders(config, dialect, at, context);
@@ -106,7 +112,9 @@ function checkPassHeaders(
 function checkRoles(config: TenantConfig, at: readonly PathSegment[], { document, faults }: TenantContext): void {
   const expectKeypair = (role: string, path: PathSegment[]) => {
     if (Object.hasOwn(config.keypairs, role)) return;
-    faults.push(document.fault([...at, ...path], `role "${role}" has no keypair under keypairs`));
+    faults.push(
+      document.fault([...at, ...path], `role "${role}" has no keypair under keypairs`, hintFor(role, config)),
+    );
   };
   if (config.login.visitor) expectKeypair(config.login.visitor.role, ['login', 'visitor', 'role']);
   for (const [index, route] of config.routes.entries()) {
@@ -118,6 +126,16 @@ function checkRoles(config: TenantConfig, at: readonly PathSegment[], { document
     for (const role of Object.keys(route.graphql ?? {})) expectRouteRole(role, ['graphql', role]);
     for (const [i, role] of route.ownerAccessKey.entries()) expectRouteRole(role, ['ownerAccessKey', i]);
   }
+}
+
+/** Names the role that was probably meant. */
+function hintFor(role: string, config: TenantConfig): FaultDetails {
+  const roles = Object.keys(config.keypairs);
+  const meant = didYouMean(role, roles);
+  return {
+    ...(roles.length > 0 && { expected: `one of ${roles.join(', ')}` }),
+    ...(meant !== undefined && { hint: `did you mean "${meant}"?` }),
+  };
 }
 
 function checkRoutes(config: TenantConfig, at: readonly PathSegment[], { document, faults }: TenantContext): void {
@@ -186,6 +204,7 @@ function buildUsers(
   let entries: Exclude<UsersConfig, string> = {};
   if (typeof users === 'string') {
     const file = resolve(context.folder, users);
+    context.sources.add(file);
     try {
       document = readYaml(file);
     } catch (error) {
@@ -209,7 +228,11 @@ function buildUsers(
       for (const [i, role] of roles.entries()) {
         if (Object.hasOwn(config.keypairs, role)) continue;
         context.faults.push(
-          document.fault([...base, name, 'roles', i], `role "${role}" has no keypair under keypairs`),
+          document.fault(
+            [...base, name, 'roles', i],
+            `role "${role}" has no keypair under keypairs`,
+            hintFor(role, config),
+          ),
         );
       }
       return [name, { name, passwordHash: password, roles }];

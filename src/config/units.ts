@@ -8,7 +8,7 @@ function withUnit<U extends Record<string, number>>(units: U, pattern: RegExp, e
     const match = pattern.exec(text);
     const factor = match?.[2] === undefined ? undefined : units[match[2]];
     if (match?.[1] === undefined || factor === undefined) {
-      context.addIssue({ code: 'custom', message: `expected ${expected}, found ${JSON.stringify(text)}` });
+      context.addIssue({ code: 'custom', message: `expected ${expected}` });
       return z.NEVER;
     }
     return Math.round(Number(match[1]) * factor);

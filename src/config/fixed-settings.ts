@@ -1,0 +1,66 @@
+import { hash } from 'node:crypto';
+import type { Secret } from '../secret.ts';
+import type { Snapshot } from '../snapshot.ts';
+import type { YamlDocument } from './document.ts';
+import type { Fault, PathSegment } from './fault.ts';
+import type { ServiceSettings } from './load.ts';
+import type { Config } from './schema.ts';
+
+/** A setting that is used once, at the start. */
+export interface FixedSetting {
+  readonly path: string;
+  /** Tells two values apart without keeping them: some are secret. */
+  readonly digest: string;
+  /** What to tell an operator who changed it in a running gateway. */
+  readonly warning: Fault;
+}
+
+interface Resolved {
+  readonly config: Config;
+  readonly sessions: Snapshot['sessions'];
+  readonly service: ServiceSettings | undefined;
+  readonly token: Secret | undefined;
+}
+
+/** Listeners, stores and what they are opened with. Everything else takes effect with a reload. */
+export function fixedSettings({ config, sessions, service, token }: Resolved, document: YamlDocument): FixedSetting[] {
+  const { trustProxies: _trustProxies, maxHeaders: _maxHeaders, ...listen } = config.listen;
+  const settings: [PathSegment[], unknown][] = [
+    ...Object.entries(listen).map(([key, value]): [PathSegment[], unknown] => [['listen', key], value]),
+    [['operator'], config.operator && { ...config.operator, token: token?.reveal() }],
+    [['sessions', 'store'], sessions.store.reveal()],
+    [['sessions', 'sealKeys'], sessions.sealKeys.map((key) => key.reveal())],
+    [['limits', 'failedLogins'], config.limits.failedLogins],
+    [['log', 'level'], config.log.level],
+    [
+      ['service'],
+      service && {
+        ...service,
+        keypairs: service.keypairs.map((pair) => ({ ...pair, secretKey: pair.secretKey.reveal() })),
+      },
+    ],
+  ];
+  return settings.map(([path, value]) => ({
+    path: path.join('.'),
+    digest: hash('sha256', JSON.stringify(value) ?? ''),
+    warning: document.fault(path, 'this change needs a restart; until then the old value stays in force'),
+  }));
+}
+
+/** The warnings about settings that differ between the configuration in force and the one that takes its place. */
+export function changedSettings(inForce: readonly FixedSetting[], next: readonly FixedSetting[]): Fault[] {
+  const digests = new Map(inForce.map(({ path, digest }) => [path, digest]));
+  return next.filter(({ path, digest }) => digests.get(path) !== digest).map(({ warning }) => warning);
+}
+
+/** The next snapshot with those settings as they are in force. */
+export function keepFixedSettings(inForce: Snapshot, next: Snapshot): Snapshot {
+  const { trustProxies, maxHeaders } = next.listen;
+  return {
+    ...next,
+    listen: { ...inForce.listen, trustProxies, maxHeaders },
+    sessions: { ...inForce.sessions, lifetime: next.sessions.lifetime },
+    limits: { ...next.limits, failedLogins: inForce.limits.failedLogins },
+    logLevel: inForce.logLevel,
+  };
+}
