@@ -17,7 +17,7 @@ import type { FailedAttempts } from './login/attempts.ts';
 import { createLoginMethods } from './login/methods.ts';
 import type { Log } from './observe/log.ts';
 import { admit, decide } from './policy/decide.ts';
-import { findRoute, matchRoute } from './policy/route.ts';
+import { findRoute, isSafe, matchRoute } from './policy/route.ts';
 import { Problem } from './problem.ts';
 import { clearCookie, readSessionId, sessionCookieName } from './session/cookie.ts';
 import { requireSameOrigin } from './session/csrf.ts';
@@ -26,7 +26,6 @@ import type { SessionStore } from './session/store.ts';
 import { LiveStreams } from './session/streams.ts';
 import { DayKeyCache } from './signing/day-key.ts';
 import type { Snapshot } from './snapshot.ts';
-import type { Route } from './tenant.ts';
 
 export interface GatewayOptions {
   /** The configuration in force; asked once per request. */
@@ -41,6 +40,8 @@ export interface GatewayOptions {
 export interface Gateway extends EdgeHandlers {
   /** The whole edge as a Hono app, to be mounted in somebody else's server on @hono/node-server. */
   readonly app: Hono<EdgeEnv>;
+  /** The open WebSockets and event streams, to be closed for a tenant that is no more. */
+  readonly streams: Pick<LiveStreams, 'endTenants'>;
   /** From now on every answer closes its connection. */
   drain(): void;
   /** Breaks what is still open: live streams, then upstream connections. The stores stay with whoever opened them. */
@@ -145,6 +146,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     app,
+    streams,
     request(request, reply) {
       // node:http mislays what is pipelined behind an Upgrade that is not taken up.
       if (draining || request.headers.upgrade !== undefined) reply.shouldKeepAlive = false;
@@ -183,11 +185,6 @@ const NO_HEADERS: readonly string[] = [];
 
 function flat(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flat();
-}
-
-function isSafe(inbound: Inbound, route: Route): boolean {
-  const { method } = inbound;
-  return method === 'GET' || method === 'HEAD' || (method === 'REPORT' && route.safeReport);
 }
 
 /** The cookie stands for no session any more: the browser had better forget it. */

@@ -1,16 +1,19 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { ConfigError, formatFault } from '../config/fault.ts';
-import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { ServiceSettings } from '../config/load.ts';
+import { ConfigWatch } from '../config/watch.ts';
 import { createEdgeServer } from '../edge/server.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { openAttempts } from '../login/open-attempts.ts';
 import { createLog, type Log } from '../observe/log.ts';
-import { drain, listen, onStopSignal, untilReady } from '../process/lifecycle.ts';
+import { drain, listen, onReloadSignal, onStopSignal, untilReady } from '../process/lifecycle.ts';
 import { type RunningService, startService } from '../service/server.ts';
 import { openStore } from '../session/open-store.ts';
+import { RemovedTenants } from '../session/removed-tenants.ts';
 import { DIALECTS } from '../signing/dialect.ts';
 import { CliError, type Command, EXIT, type Terminal } from './command.ts';
+import { logReload } from './reload-log.ts';
 
 const DEFAULT_FILE = 'countersign.yaml';
 /** How long a start waits for the session store, in milliseconds. */
@@ -24,6 +27,8 @@ export const serveCommand: Command = {
 Runs the gateway with the configuration in FILE (default: ${DEFAULT_FILE}).
 The request log goes to stdout, one JSON line per request. SIGTERM and SIGINT stop
 accepting, let requests in flight finish (config key: drain) and exit 0.
+SIGHUP, and a change of FILE or of a users or secret file it names, reload the
+configuration; one with faults is logged and changes nothing.
 
 Examples:
   countersign serve config/demo.yaml      gateway, reference Service and demo page in one process
@@ -34,14 +39,13 @@ Exit codes: 0 stopped by a signal, 1 a port is in use, 2 the configuration has f
   async run(args, terminal) {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true, options: {} });
     if (positionals.length > 1) throw new CliError('serve takes one FILE at most');
-    const config = load(positionals[0] ?? DEFAULT_FILE, terminal);
-    return serve(config, terminal);
+    return serve(load(positionals[0] ?? DEFAULT_FILE, terminal), terminal);
   },
 };
 
-function load(file: string, terminal: Terminal): LoadedConfig {
+function load(file: string, terminal: Terminal): ConfigWatch {
   try {
-    return loadConfig(file, terminal.env);
+    return new ConfigWatch(file, { env: terminal.env });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const count = error.faults.length;
@@ -49,22 +53,30 @@ function load(file: string, terminal: Terminal): LoadedConfig {
   }
 }
 
-async function serve(
-  { snapshot, service: serviceSettings, warnings }: LoadedConfig,
-  terminal: Terminal,
-): Promise<number> {
+async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
+  const snapshot = config.current;
   const log = createLog(snapshot.logLevel);
-  for (const warning of warnings) log.warn({ path: warning.path, line: warning.line }, formatFault(warning));
+  for (const warning of config.lastReload.warnings) {
+    log.warn({ path: warning.path, line: warning.line }, formatFault(warning));
+  }
+  config.onReload((result) => logReload(log, result));
+  onReloadSignal(() => void config.reload('SIGHUP'));
 
-  const service = serviceSettings && (await startReferenceService(serviceSettings));
+  const service = config.service && (await startReferenceService(config.service));
   const storeUrl = snapshot.sessions.store.reveal();
   const onError = (error: Error) => log.error({ err: error }, 'the session store is out of reach');
   const { failedLogins } = snapshot.limits;
   const store = openStore(storeUrl, { clock: Date.now, sealKeys: snapshot.sessions.sealKeys, onError });
   const attempts = openAttempts(storeUrl, { limits: failedLogins, onError });
-  const gateway = createGateway({ snapshot: () => snapshot, store, attempts, log });
+  const gateway = createGateway({ snapshot: () => config.current, store, attempts, log });
   const server = createEdgeServer(snapshot.listen, gateway);
+  const removedTenants = new RemovedTenants(gateway.streams);
+  config.onReload(({ added, removed }) => {
+    removedTenants.add(added);
+    removedTenants.remove(removed, config.current.drain);
+  });
   const close = async () => {
+    config.close();
     await gateway.close();
     await Promise.all([store.close(), attempts.close(), service?.close()]);
   };
@@ -85,7 +97,7 @@ async function serve(
   terminal.stderr.write(`countersign is ready: ${originsOf(snapshot.tenants)}\n`);
 
   await new Promise<void>((resolve) => onStopSignal(resolve));
-  await stop(server, gateway, snapshot.drain, log);
+  await stop(server, gateway, config.current.drain, log);
   await close();
   log.flush();
   return EXIT.ok;
@@ -99,7 +111,7 @@ async function stop(server: Server, gateway: Gateway, deadline: number, log: Log
   else log.warn({ deadline }, 'stopped: requests still in flight at the deadline were cut off');
 }
 
-function startReferenceService(settings: NonNullable<LoadedConfig['service']>): Promise<RunningService> {
+function startReferenceService(settings: ServiceSettings): Promise<RunningService> {
   const { host, port, version, keypairs, rateLimit } = settings;
   const options = { host, port, version, keypairs, rateLimit, dialect: DIALECTS[settings.dialect] };
   return explainListen(startService(options), host, port, 'the reference Service');

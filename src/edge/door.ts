@@ -13,6 +13,8 @@ import { type RefusalContext, refuse, refuseOnSocket } from './refusal.ts';
 /** One request or upgrade from its first byte to its log line: what a refusal needs to know, and what the log will say. */
 export interface Visit {
   readonly snapshot: Snapshot;
+  /** The limits of that snapshot. */
+  readonly limits: DoorLimits;
   readonly request: IncomingMessage;
   readonly event: RequestEvent;
   readonly context: RefusalContext;
@@ -60,7 +62,7 @@ export class Door {
     };
     const event = openEvent(requestId, kind, request.method ?? '', client, now);
     const awaitsContinue = source === 'own' && request.headers.expect !== undefined;
-    return { snapshot, request, event, context, receivedAt: now, awaitsContinue };
+    return { snapshot, limits, request, event, context, receivedAt: now, awaitsContinue };
   }
 
   /** Judges the head. Throws the Problem that refuses it. */
@@ -85,14 +87,14 @@ export class Door {
 
   /** Counts a request against its session and its tenant; throws `rate-limit-exceeded`. */
   count(visit: Visit, tenant: string, session: string): void {
-    const { limits } = this.#current();
+    const { limits } = visit;
     this.#take(visit, 'session', limits.session, session);
     if (limits.tenant !== undefined) this.#take(visit, 'tenant', limits.tenant, tenant);
   }
 
   /** Counts an attempt to open a session; throws `rate-limit-exceeded`. */
   countSessionCreation(visit: Visit): void {
-    this.#take(visit, 'session-creation', this.#current().limits.sessionCreation, visit.event.client);
+    this.#take(visit, 'session-creation', visit.limits.sessionCreation, visit.event.client);
   }
 
   /** Logs the request once its reply is over, and then calls `over`. */

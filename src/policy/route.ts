@@ -29,6 +29,11 @@ export function findRoute(tenant: Tenant, inbound: Routable): Route {
   return route;
 }
 
+/** Whether a request only reads, so that it needs no proof against CSRF. */
+export function isSafe({ method }: Pick<Routable, 'method'>, route: Route): boolean {
+  return method === 'GET' || method === 'HEAD' || (method === 'REPORT' && route.safeReport);
+}
+
 /** Prefix on segment boundaries; case is significant. */
 function isUnder(path: string, prefix: string): boolean {
   if (!path.startsWith(prefix)) return false;

@@ -59,3 +59,8 @@ export function onStopSignal(stop: () => void): void {
     });
   }
 }
+
+/** Calls `reload` at every SIGHUP, which would otherwise end the process. */
+export function onReloadSignal(reload: () => void): void {
+  process.on('SIGHUP', reload);
+}

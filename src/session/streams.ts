@@ -7,6 +7,7 @@ const LONGEST_DELAY = 2 ** 31 - 1;
 const REMEMBERED = 5 * 60_000;
 
 interface Live {
+  readonly tenant: string;
   readonly closers: Set<() => void>;
   timer: NodeJS.Timeout;
 }
@@ -19,6 +20,8 @@ export class LiveStreams {
   readonly #live = new Map<string, Live>();
   /** Key → when it ended, oldest first. */
   readonly #ended = new Map<string, number>();
+  /** Tenants that are no more. */
+  #endedTenants: ReadonlySet<string> = new Set();
   readonly #clock: () => number;
   readonly #unsubscribe: () => void;
 
@@ -29,11 +32,11 @@ export class LiveStreams {
 
   /**
    * Registers an open stream; `close` must break it at once and must not throw. Gives what to call when the stream ends
-   * by itself. A session that was ended or ran out while the stream was being set up is closed in the next microtask.
+   * by itself. The stream of a session or a tenant that was ended while it was being set up is closed in the next microtask.
    */
   add(session: Session, close: () => void): () => void {
     const { key } = session;
-    if (this.#ended.has(key) || expiresAt(session) <= this.#clock()) {
+    if (this.#ended.has(key) || this.#endedTenants.has(session.tenant) || expiresAt(session) <= this.#clock()) {
       let wanted = true;
       queueMicrotask(() => wanted && close());
       return () => {
@@ -49,6 +52,12 @@ export class LiveStreams {
     };
   }
 
+  /** Closes every stream of these tenants, and from now on any that is still being set up. Takes the place of an earlier call. */
+  endTenants(names: ReadonlySet<string>): void {
+    this.#endedTenants = names;
+    for (const [key, { tenant }] of [...this.#live]) if (names.has(tenant)) this.#closeAll(key);
+  }
+
   /** Closes every stream and stops listening: the last step of a shutdown. */
   close(): void {
     this.#unsubscribe();
@@ -56,7 +65,7 @@ export class LiveStreams {
   }
 
   #open(session: Session): Live {
-    const live: Live = { closers: new Set(), timer: this.#closeAtExpiry(session) };
+    const live: Live = { tenant: session.tenant, closers: new Set(), timer: this.#closeAtExpiry(session) };
     this.#live.set(session.key, live);
     return live;
   }
