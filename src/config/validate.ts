@@ -82,7 +82,9 @@ class Translator {
     const copy: unknown = structuredClone(value);
     for (const { parent, key, meant } of this.#misspellings) {
       const section = valueAt(copy, parent) as Record<string, unknown>;
-      if (meant !== undefined && !Object.hasOwn(section, meant)) section[meant] = section[key];
+      // What stands where a secret belongs is not acted upon by a guess: it may be the secret itself.
+      const mayBeRenamed = meant !== undefined && !standsForSecret([...this.#base, ...parent]);
+      if (mayBeRenamed && !Object.hasOwn(section, meant)) section[meant] = section[key];
       delete section[key];
     }
     return copy;

@@ -8,6 +8,8 @@ export interface Demo {
   readonly origin: string;
   readonly port: number;
   readonly servicePort: number;
+  /** Its configuration. */
+  readonly file: string;
   readonly process: CliProcess;
   stop(): Promise<void>;
 }
@@ -36,7 +38,7 @@ export async function startDemo(
     await stop();
     throw error;
   }
-  return { origin: `http://127.0.0.1:${port}`, port, servicePort, process, stop };
+  return { origin: `http://127.0.0.1:${port}`, port, servicePort, file, process, stop };
 }
 
 /** Signs in as the anonymous visitor; gives the Cookie header. */
