@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { KeypairRing } from './keypair-ring.ts';
 import type { Session } from './session/session.ts';
 import type { Keypair, Route, Tenant } from './tenant.ts';
 
@@ -52,8 +53,12 @@ export interface Admission {
   /** The caller's role that opened the route, and whose keypair signs. */
   readonly role: string;
   readonly keypair: Keypair;
+  /** The role's keypairs, this one among them. */
+  readonly ring: KeypairRing;
   /** The body has to be in memory before it can be judged. */
   readonly inspectsBody: boolean;
+  /** The body has to be in memory before it is sent: to be judged or to be hashed. */
+  readonly readsBody: boolean;
 }
 
 declare const permitted: unique symbol;

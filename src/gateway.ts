@@ -11,10 +11,12 @@ import type { Admission, Inbound } from './exchange.ts';
 import { ClientGone, receiveBody } from './forward/body.ts';
 import { Endpoints } from './forward/endpoints.ts';
 import { type ForwardParts, forward } from './forward/forward.ts';
+import { KeypairWatch } from './forward/keypair-watch.ts';
 import { Transport } from './forward/transport.ts';
 import { UpgradeRelay } from './forward/upgrade.ts';
 import type { FailedAttempts } from './login/attempts.ts';
 import { createLoginMethods } from './login/methods.ts';
+import { type KeypairListener, keypairAlarm } from './observe/keypair-event.ts';
 import type { Log } from './observe/log.ts';
 import { admit, decide } from './policy/decide.ts';
 import { findRoute, isSafe, matchRoute } from './policy/route.ts';
@@ -33,6 +35,8 @@ export interface GatewayOptions {
   readonly store: SessionStore;
   readonly attempts: FailedAttempts;
   readonly log: Log;
+  /** Hears of keypairs that are refused, accepted again or followed by another; the log does anyway. */
+  readonly onKeypair?: KeypairListener;
   /** Epoch milliseconds: session expiry, limits and the date of signatures. */
   readonly clock?: () => number;
 }
@@ -60,6 +64,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     transport: new Transport(),
     endpoints: new Endpoints(),
     keys: new DayKeyCache(),
+    keypairs: new KeypairWatch(clock, keypairAlarm(log, options.onKeypair)),
     clock,
   };
   const upgrades = new UpgradeRelay(parts);
@@ -93,11 +98,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     const { request, event, context } = visit;
     try {
       const admission = await judge(visit, inbound, 'http');
-      const { dialect } = inbound.tenant.upstream;
       const hasBody = inbound.body.kind !== 'none';
       if (hasBody && visit.awaitsContinue) reply.writeContinue();
-      const buffered = hasBody && (admission.inspectsBody || dialect.bodyHash === 'body');
-      const received = buffered ? await receiveBody(request, admission.route.maxBody) : undefined;
+      const received = admission.readsBody ? await receiveBody(request, admission.route.maxBody) : undefined;
       if (received !== undefined) event.bytesIn = received.bytes.length;
       const permit = decide(admission, received?.bytes);
       context.quota = permit.keypair.quota;

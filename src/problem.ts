@@ -29,6 +29,7 @@ const PROBLEMS = {
   internal: { status: 500, title: 'Internal error' },
   'upstream-unreachable': { status: 502, title: 'The upstream cannot be reached' },
   'upstream-failed': { status: 502, title: 'The upstream did not answer properly' },
+  'keypair-unavailable': { status: 503, title: 'No keypair of this role is valid now' },
   'session-store-unavailable': { status: 503, title: 'The session store is unavailable' },
   'upstream-timeout': { status: 504, title: 'The upstream took too long to answer' },
 } as const satisfies Record<string, { status: number; title: string }>;

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import type { KeypairRefusal, KeypairRing } from './keypair-ring.ts';
 import type { Secret } from './secret.ts';
 import type { Dialect } from './signing/dialect.ts';
 
@@ -15,6 +16,8 @@ export class Keypair {
   readonly secretKey: Secret;
   /** `X-RateLimit-*` of the newest upstream answer to this keypair; undefined before the first (service-api.md §8). */
   quota: RateFigures | undefined;
+  /** Set while the Service refuses this keypair. */
+  refusal: KeypairRefusal | undefined;
 
   constructor(accessKey: string, secretKey: Secret) {
     this.accessKey = accessKey;
@@ -112,8 +115,8 @@ export interface Tenant {
   /** Serialized origins, `https://console.acme.example`; the front end may be on no other. */
   readonly origins: ReadonlySet<string>;
   readonly upstream: Upstream;
-  /** Role → keypair. */
-  readonly keypairs: ReadonlyMap<string, Keypair>;
+  /** Role → its keypairs. */
+  readonly keypairs: ReadonlyMap<string, KeypairRing>;
   readonly login: LoginSettings;
   /** Longest path first, so that the first prefix that matches is the most specific. */
   readonly routes: readonly Route[];

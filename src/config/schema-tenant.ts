@@ -1,11 +1,7 @@
 import { z } from 'zod';
-import { accessKey, DIALECT_NAMES, name, origin, pathPrefix, secret } from './schema-values.ts';
+import { keypairs } from './schema-keypairs.ts';
+import { DIALECT_NAMES, name, origin, pathPrefix } from './schema-values.ts';
 import { positiveDuration, size } from './units.ts';
-
-const keypair = z.strictObject({
-  accessKey: accessKey.describe('Names the keypair to the Service.'),
-  secretKey: secret.describe('Signs the requests. Never leaves the gateway.'),
-});
 
 const dialect = z
   .union([
@@ -137,7 +133,7 @@ export const tenantSchema = z.strictObject({
     .min(1)
     .describe('Origins of the front end: they choose the tenant by Host, and the cookie flags.'),
   upstream,
-  keypairs: z.record(name, keypair).describe('Role → keypair that signs for it.'),
+  keypairs: z.record(name, keypairs).describe('Role → keypair, or keypairs, that sign for it.'),
   login: z.strictObject({
     visitor: z
       .strictObject({

@@ -1,13 +1,15 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { KeypairRing } from '../keypair-ring.ts';
 import { DEFAULT_PROBLEM_BASE } from '../problem.ts';
 import { DIALECTS, type Dialect } from '../signing/dialect.ts';
-import type { Keypair, Lifetime, LoginSettings, Route, Tenant, User } from '../tenant.ts';
+import type { Lifetime, LoginSettings, Route, Tenant, User } from '../tenant.ts';
 import { didYouMean } from './allowed-keys.ts';
 import type { YamlDocument } from './document.ts';
 import { readYaml } from './document.ts';
 import { ConfigError, type Fault, type FaultDetails, type PathSegment } from './fault.ts';
 import type { Keypairs } from './keypairs.ts';
+import { buildRing } from './ring.ts';
 import { type TenantConfig, usersSchema } from './schema-tenant.ts';
 import type { SecretReader } from './secrets.ts';
 import { validate } from './validate.ts';
@@ -29,10 +31,9 @@ export interface TenantContext {
 /** Builds a tenant from its validated section; every fault of meaning (not of shape) goes to `context.faults`. */
 export function buildTenant(name: string, config: TenantConfig, context: TenantContext): Tenant {
   const at = ['tenants', name];
-  const keypairs = new Map<string, Keypair>();
-  for (const [role, { accessKey, secretKey }] of Object.entries(config.keypairs)) {
-    const secret = context.secrets.read(secretKey, [...at, 'keypairs', role, 'secretKey']);
-    if (secret !== undefined) keypairs.set(role, context.keypairs.get(name, accessKey, secret));
+  const keypairs = new Map<string, KeypairRing>();
+  for (const [role, section] of Object.entries(config.keypairs)) {
+    keypairs.set(role, buildRing(name, section, [...at, 'keypairs', role], context));
   }
   const dialect = resolveDialect(config.upstream.dialect);
   checkPassHeaders(config, dialect, at, context);

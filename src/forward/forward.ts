@@ -4,9 +4,11 @@ import type { RequestEvent } from '../observe/request-event.ts';
 import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
 import type { DayKeyCache } from '../signing/day-key.ts';
 import { sign } from '../signing/sign.ts';
+import type { Keypair } from '../tenant.ts';
 import { ClientGone, limitedBody, type ReceivedBody } from './body.ts';
 import type { Endpoints } from './endpoints.ts';
 import { failureOf, problemOf } from './failure.ts';
+import type { KeypairWatch } from './keypair-watch.ts';
 import { ReplyRelay } from './reply.ts';
 import { type Attempt, requestHeaders } from './request-headers.ts';
 import { mayRetry } from './retry.ts';
@@ -17,6 +19,7 @@ export interface ForwardParts {
   readonly transport: Transport;
   readonly endpoints: Endpoints;
   readonly keys: DayKeyCache;
+  readonly keypairs: KeypairWatch;
   readonly clock: () => number;
 }
 
@@ -36,11 +39,12 @@ export interface Forwarding {
 /** Signs one attempt: date, signature and headers are made afresh for each (design: a retry carries a fresh stamp). */
 export function stamp(
   permit: Permit,
+  keypair: Keypair,
   endpoint: string,
   body: { readonly hash: string; readonly contentLength: number | undefined },
   parts: Pick<ForwardParts, 'keys' | 'clock'>,
 ): Attempt {
-  const { inbound, keypair } = permit;
+  const { inbound } = permit;
   const { dialect, version, signedHost } = inbound.tenant.upstream;
   const host = signedHost ?? endpoint.slice(endpoint.indexOf('//') + 2);
   const contentType = inbound.headers['content-type'] ?? 'application/json';
@@ -55,10 +59,19 @@ export function stamp(
  */
 export function forward(forwarding: Forwarding, parts: ForwardParts): Promise<void> {
   return new Promise((resolve, reject) => {
-    const tried: string[] = [];
-    const attempt = () => startAttempt(forwarding, parts, tried, { resolve, reject, again: attempt });
+    const course: Course = { tried: [], keypair: forwarding.permit.keypair, wasRefused: false };
+    const attempt = () => startAttempt(forwarding, parts, course, { resolve, reject, again: attempt });
     attempt();
   });
+}
+
+/** How far the attempts at one request have come. */
+interface Course {
+  /** Endpoints it failed on. */
+  readonly tried: string[];
+  keypair: Keypair;
+  /** The Service refused one keypair already; what it says to the second is relayed. */
+  wasRefused: boolean;
 }
 
 interface Turns {
@@ -67,11 +80,13 @@ interface Turns {
   readonly again: () => void;
 }
 
-function startAttempt(forwarding: Forwarding, parts: ForwardParts, tried: string[], turns: Turns): void {
+function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Course, turns: Turns): void {
   const { permit, body, reply, event } = forwarding;
   const { inbound } = permit;
   const { upstream } = inbound.tenant;
-  const lease = parts.endpoints.lease(upstream, tried, parts.clock());
+  const { tried, keypair } = course;
+  const signed = { keypair, before: keypair.refusal, sentAt: parts.clock() };
+  const lease = parts.endpoints.lease(upstream, tried, signed.sentAt);
   const streamed = body !== undefined && !('bytes' in body) ? limitedBody(body, permit.route.maxBody) : undefined;
   const received = body !== undefined && 'bytes' in body ? body : undefined;
   const declared = inbound.body.kind === 'sized' ? inbound.body.length : undefined;
@@ -89,10 +104,20 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, tried: string
     lease.release(outcome, parts.clock());
   };
   const relay = new ReplyRelay(inbound, lease.origin, reply, forwarding.extraHeaders, {
-    onHead(head) {
+    onHead(head, status) {
       event.upstreamMs = performance.now() - startedAt;
-      if (head.quota !== undefined) permit.keypair.quota = head.quota;
+      if (head.quota !== undefined) keypair.quota = head.quota;
+      const other = parts.keypairs.judge(permit, signed, { status, isProblem: head.isProblem });
+      if (other !== undefined && streamed === undefined && !course.wasRefused) {
+        course.wasRefused = true;
+        course.keypair = other;
+        over('answered');
+        // Out of the parser that is still reading the refusal.
+        process.nextTick(turns.again);
+        return false;
+      }
       if (head.isEventStream) streamOver = forwarding.onEventStream(() => reply.destroy());
+      return true;
     },
     onBytes(length) {
       event.bytesOut += length;
@@ -131,6 +156,7 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, tried: string
   try {
     const stamped = stamp(
       permit,
+      keypair,
       lease.origin,
       {
         hash: received?.hash ?? EMPTY_BODY_HASH,

@@ -6,10 +6,16 @@ import { type ResponseHead, responseHead } from './response-headers.ts';
 /** What node:http would not write in a status line. */
 const INVALID_TEXT = /[^\t\x20-\x7e\x80-\xff]/;
 
+/** A response that is dropped is read to its end, which keeps its connection, unless it is longer than so many bytes. */
+const MAX_DROPPED = 64 * 1024;
+
 /** What becomes of one attempt. */
 export interface ReplyOutcome {
-  /** The head of a final response arrived; it is relayed whatever happens next. */
-  onHead(head: ResponseHead, status: number): void;
+  /**
+   * The head of a final response arrived. True: it is relayed, whatever happens next. False: it is dropped unseen, and
+   * nothing more is heard of it; the browser is still owed an answer.
+   */
+  onHead(head: ResponseHead, status: number): boolean;
   /** The response was relayed whole. */
   onDone(): void;
   /** No response head came: the request may be tried again or refused. */
@@ -38,6 +44,7 @@ export class ReplyRelay implements Dispatcher.DispatchHandler {
   #held: Buffer | undefined;
   #headSent = false;
   #over = false;
+  #dropped = 0;
 
   constructor(
     inbound: Inbound,
@@ -67,14 +74,23 @@ export class ReplyRelay implements Dispatcher.DispatchHandler {
     // Informational responses are for this hop; the final one is still to come.
     if (status < 200) return;
     const raw = (controller.rawHeaders ?? []) as readonly (string | Buffer)[];
-    this.#head = responseHead(raw, this.#inbound, this.#endpoint);
+    const head = responseHead(raw, this.#inbound, this.#endpoint);
+    if (!this.#outcome.onHead(head, status)) {
+      this.#over = true;
+      return;
+    }
+    this.#head = head;
     this.#status = status;
     this.#statusText = INVALID_TEXT.test(statusText) ? '' : statusText;
-    this.#outcome.onHead(this.#head, status);
     process.nextTick(flushHeld, this);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) {
+      this.#dropped += chunk.length;
+      if (this.#dropped > MAX_DROPPED) controller.abort(new Error('the answer is not needed'));
+      return;
+    }
     this.#outcome.onBytes(chunk.length);
     if (!this.#headSent && this.#held === undefined) {
       this.#held = chunk;
@@ -85,6 +101,7 @@ export class ReplyRelay implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    if (this.#over) return;
     this.#over = true;
     if (this.#headSent) this.#reply.end();
     else this.#sendWhole();
@@ -92,6 +109,7 @@ export class ReplyRelay implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error): void {
+    if (this.#over) return;
     this.#over = true;
     if (this.#head === undefined) {
       this.#outcome.onFailure(error);

@@ -37,6 +37,8 @@ export interface ResponseHead {
   /** The body's length in bytes as the upstream declares it. */
   readonly contentLength: number | undefined;
   readonly isEventStream: boolean;
+  /** `application/problem+json`: the Service speaks for itself (service-api.md §7), not something behind it. */
+  readonly isProblem: boolean;
   /** The upstream's `X-RateLimit-*`, verbatim, when it sent all three. */
   readonly quota: RateFigures | undefined;
 }
@@ -53,6 +55,7 @@ export function responseHead(
   const headers: string[] = [];
   let contentLength: number | undefined;
   let isEventStream = false;
+  let isProblem = false;
   let named: Set<string> | undefined;
   let limit: string | undefined;
   let remaining: string | undefined;
@@ -72,6 +75,7 @@ export function responseHead(
         break;
       case 'content-type':
         isEventStream = value.toLowerCase().startsWith('text/event-stream');
+        isProblem = value.toLowerCase().startsWith('application/problem+json');
         break;
       case 'set-cookie':
         if (!upstream.passSetCookie) continue;
@@ -98,7 +102,7 @@ export function responseHead(
   headers.push('X-Request-ID', inbound.requestId);
   const quota =
     limit === undefined || remaining === undefined || reset === undefined ? undefined : { limit, remaining, reset };
-  return { headers, contentLength, isEventStream, quota };
+  return { headers, contentLength, isEventStream, isProblem, quota };
 }
 
 function text(value: string | Buffer | undefined): string {

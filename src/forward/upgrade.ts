@@ -44,7 +44,9 @@ export class UpgradeRelay {
     const { permit, request, socket, event } = upgrading;
     const { inbound } = permit;
     const { upstream } = inbound.tenant;
-    const lease = this.#parts.endpoints.lease(upstream, [], this.#parts.clock());
+    const { keypair } = permit;
+    const signed = { keypair, before: keypair.refusal, sentAt: this.#parts.clock() };
+    const lease = this.#parts.endpoints.lease(upstream, [], signed.sentAt);
     const startedAt = performance.now();
     event.endpoint = lease.origin;
     event.attempts = 1;
@@ -67,7 +69,8 @@ export class UpgradeRelay {
       over();
     });
     this.#dress.set(standIn, (outgoing) => {
-      const attempt = stamp(permit, lease.origin, { hash: EMPTY_BODY_HASH, contentLength: undefined }, this.#parts);
+      const body = { hash: EMPTY_BODY_HASH, contentLength: undefined };
+      const attempt = stamp(permit, keypair, lease.origin, body, this.#parts);
       for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
       setHeaders(outgoing, [
         'Connection',
@@ -89,7 +92,9 @@ export class UpgradeRelay {
         event.upstreamMs = performance.now() - startedAt;
         event.status = response.statusCode ?? 0;
         const head = responseHead(response.rawHeaders, inbound, lease.origin);
-        if (head.quota !== undefined) permit.keypair.quota = head.quota;
+        if (head.quota !== undefined) keypair.quota = head.quota;
+        // A refusal is relayed, but the next handshake is signed with another keypair.
+        this.#parts.keypairs.judge(permit, signed, { status: event.status, isProblem: head.isProblem });
         response.headers = { ...byName(head.headers), ...ownHeaders };
       };
       // These run before the library's own listeners, which then relay the headers as they are left here.

@@ -1,7 +1,8 @@
 import type { Admission, Inbound, Permit } from '../exchange.ts';
+import type { KeypairRing } from '../keypair-ring.ts';
 import { Problem } from '../problem.ts';
 import type { Session } from '../session/session.ts';
-import type { Keypair, Route, Tenant } from '../tenant.ts';
+import type { Route, Tenant } from '../tenant.ts';
 import { bodyFormat, requireContentType } from './content-type.ts';
 import { judgeDocument } from './graphql.ts';
 import { readGraphqlDocument, requireGraphqlPost } from './graphql-request.ts';
@@ -9,11 +10,11 @@ import { judgeMentions, mentionsInBody, mentionsInQuery } from './owner-key.ts';
 
 /**
  * Everything that can be judged before the body: role and keypair, declared length, content type, the query, the head of a
- * GraphQL request. Throws Problem `forbidden`, `body-too-large`, `unsupported-media-type`, `owner-access-key` or
- * `graphql-invalid`.
+ * GraphQL request. Throws Problem `forbidden`, `body-too-large`, `unsupported-media-type`, `owner-access-key`,
+ * `graphql-invalid` or `keypair-unavailable`.
  */
 export function admit(inbound: Inbound, session: Session, route: Route): Admission {
-  const { role, keypair } = actingRole(inbound.tenant, session, route);
+  const { role, ring } = actingRole(inbound.tenant, session, route);
   const { body } = inbound;
   if (body.kind === 'sized' && body.length > route.maxBody) {
     throw new Problem('body-too-large', `This route takes bodies of at most ${route.maxBody} bytes.`, { close: true });
@@ -23,7 +24,11 @@ export function admit(inbound: Inbound, session: Session, route: Route): Admissi
   judgeMentions(mentionsInQuery(inbound.query), route.ownerAccessKey.has(role));
   if (route.graphql !== undefined) requireGraphqlPost(inbound);
   const inspectsBody = hasBody && (route.graphql !== undefined || bodyFormat(inbound) !== 'opaque');
-  return { inbound, session, route, role, keypair, inspectsBody };
+  const readsBody = hasBody && (inspectsBody || inbound.tenant.upstream.dialect.bodyHash === 'body');
+  const isRepeatable = (readsBody || !hasBody) && inbound.headers.upgrade === undefined;
+  const keypair = ring.pick(inbound.receivedAt, isRepeatable);
+  if (keypair === undefined) throw new Problem('keypair-unavailable', 'No keypair of your role is valid now.');
+  return { inbound, session, route, role, keypair, ring, inspectsBody, readsBody };
 }
 
 /**
@@ -44,11 +49,11 @@ function inspect({ inbound, route, role }: Admission, body: Buffer): void {
   if (route.graphql !== undefined) judgeDocument(readGraphqlDocument(body), route.graphql, role);
 }
 
-/** The first of the session's roles that the route lets in and that has a keypair. */
-function actingRole(tenant: Tenant, session: Session, route: Route): { role: string; keypair: Keypair } {
+/** The first of the session's roles that the route lets in and that has keypairs. */
+function actingRole(tenant: Tenant, session: Session, route: Route): { role: string; ring: KeypairRing } {
   for (const role of session.roles) {
-    const keypair = route.roles.has(role) ? tenant.keypairs.get(role) : undefined;
-    if (keypair !== undefined) return { role, keypair };
+    const ring = route.roles.has(role) ? tenant.keypairs.get(role) : undefined;
+    if (ring !== undefined) return { role, ring };
   }
   throw new Problem('forbidden', 'Your role may not use this route.');
 }

@@ -53,7 +53,7 @@ it('config/demo.yaml loads with an empty environment and warns of nothing', () =
 
 describe('config/example.yaml', () => {
   it('loads', () => {
-    const folder = folderOf({ 'acme-admin': 'secret' });
+    const folder = folderOf({ 'acme-admin': 'secret', 'acme-admin-next': 'secret' });
     const env = {
       ACME_VISITOR_SECRET: 'secret',
       OPERATOR_TOKEN: 'token',

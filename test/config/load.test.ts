@@ -14,7 +14,7 @@ describe('a sound configuration', () => {
     const site = snapshot.sites.get('console.acme.example');
     expect(site?.origin).toBe('https://console.acme.example');
     expect(snapshot.sites.get('console.acme.example:443')?.tenant).toBe(site?.tenant);
-    expect(site?.tenant.keypairs.get('visitor')?.secretKey.reveal()).toBe('the-visitor-secret');
+    expect(site?.tenant.keypairs.get('visitor')?.pick(0)?.secretKey.reveal()).toBe('the-visitor-secret');
     expect(site?.tenant.upstream.dialect.scheme).toBe('Service');
     expect(site?.tenant.routes[0]).toMatchObject({ path: '/v2', maxBody: 10 * 1024 * 1024, encodedSlashes: false });
     expect(snapshot.sessions.lifetime).toEqual({ idle: 30 * 60_000, absolute: 12 * 3_600_000 });
@@ -29,7 +29,7 @@ describe('a sound configuration', () => {
     const users = 'ada: { password: "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA", roles: [visitor] }';
     const { snapshot } = load(text, {}, { 'visitor-secret': 'from a file\n', 'users.yaml': users });
     const tenant = snapshot.tenants[0];
-    expect(tenant?.keypairs.get('visitor')?.secretKey.reveal()).toBe('from a file');
+    expect(tenant?.keypairs.get('visitor')?.pick(0)?.secretKey.reveal()).toBe('from a file');
     expect(tenant?.login.password?.users.get('ada')?.roles).toEqual(['visitor']);
     expect(tenant?.login.password?.lifetime).toEqual(snapshot.sessions.lifetime);
   });

@@ -37,7 +37,8 @@ function replaceFile(file: string, text: string): void {
   renameSync(`${file}.new`, file);
 }
 
-const secretOf = (watch: ConfigWatch) => watch.current.tenants[0]?.keypairs.get('visitor')?.secretKey.reveal();
+const secretOf = (watch: ConfigWatch) =>
+  watch.current.tenants[0]?.keypairs.get('visitor')?.pick(Date.now())?.secretKey.reveal();
 const version = (text: string, to: string) => text.replace('v4.20190315', to);
 const versionOf = (watch: ConfigWatch) => watch.current.tenants[0]?.upstream.version;
 
@@ -192,7 +193,7 @@ describe('what a reload keeps', () => {
   it('a keypair that did not change, with its quota; one with another secret is a new one', async () => {
     const folder = folderOf({ ...FILES, 'countersign.yaml': WITH_FILES });
     const watch = watchFile(join(folder, 'countersign.yaml'));
-    const keypair = () => watch.current.tenants[0]?.keypairs.get('visitor');
+    const keypair = () => watch.current.tenants[0]?.keypairs.get('visitor')?.pick(Date.now());
     const first = keypair();
     if (first === undefined) throw new Error('no keypair');
     first.quota = { limit: '10', remaining: '9', reset: '8' };

@@ -29,12 +29,18 @@ export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'r
   readonly door?: 'listener' | 'hono';
   readonly dialect?: 'service' | 'backend.ai';
   readonly clock?: () => number;
+  /** The upstream's, where it is not the gateway's. */
+  readonly upstreamClock?: () => number;
   /** Keys of the configuration that replace those below. */
   readonly listen?: object;
   readonly limits?: object;
   readonly login?: object;
   readonly upstream?: object;
   readonly route?: object;
+  /** Of the visitor's role. */
+  readonly keypairs?: object;
+  /** What the upstream accepts in place of `KEYPAIR`. */
+  readonly serviceKeys?: StrictUpstreamOptions['keypairs'];
   /** Keys of the tenant that replace those below. */
   readonly tenant?: object;
   /** Tenants beside the one above, on the same upstream. */
@@ -52,14 +58,16 @@ export async function startGateway(
 ): Promise<{ upstream: StrictUpstream; gateway: TestGateway }> {
   const { dialect = 'service', clock = Date.now } = options;
   const upstream = await startStrictUpstream({
-    keypairs: Object.fromEntries(
-      [KEYPAIR, ...Object.values(options.others ?? {}).map(({ keypair }) => keypair)].map((pair) => [
-        pair.accessKey,
-        pair.secretKey,
-      ]),
-    ),
+    keypairs:
+      options.serviceKeys ??
+      Object.fromEntries(
+        [KEYPAIR, ...Object.values(options.others ?? {}).map(({ keypair }) => keypair)].map((pair) => [
+          pair.accessKey,
+          pair.secretKey,
+        ]),
+      ),
     brand: dialect === 'service' ? SERVICE : BACKEND_AI,
-    clock,
+    clock: options.upstreamClock ?? clock,
     ...(options.respond && { respond: options.respond }),
     ...(options.respondEarly && { respondEarly: options.respondEarly }),
     ...(options.tls && { tls: options.tls }),
@@ -74,7 +82,7 @@ export async function startGateway(
 }
 
 function configOf(endpoint: string, dialect: string, options: StartOptions): object {
-  const tenant = (origin: string, keypair: typeof KEYPAIR) => ({
+  const tenant = (origin: string, keypair: object) => ({
     origins: [origin],
     upstream: { endpoints: [endpoint], version: 'v4.20190315', dialect, ...options.upstream },
     keypairs: { visitor: keypair },
@@ -89,7 +97,7 @@ function configOf(endpoint: string, dialect: string, options: StartOptions): obj
   return {
     listen: { port: 0, ...options.listen },
     limits: { address: UNLIMITED, session: UNLIMITED, sessionCreation: UNLIMITED, ...options.limits },
-    tenants: { acme: tenant(ORIGIN, KEYPAIR), ...Object.fromEntries(others) },
+    tenants: { acme: tenant(ORIGIN, options.keypairs ?? KEYPAIR), ...Object.fromEntries(others) },
   };
 }
 

@@ -14,8 +14,8 @@ export interface RecordedRequest extends RequestHead {
 }
 
 export interface StrictUpstreamOptions {
-  /** Access key → secret key. */
-  readonly keypairs: Readonly<Record<string, string>>;
+  /** Access key → secret key: those it accepts, or those it accepts at a time (epoch milliseconds). */
+  readonly keypairs: Readonly<Record<string, string>> | ((now: number) => Readonly<Record<string, string>>);
   readonly brand?: Brand;
   /** Epoch milliseconds. */
   readonly clock?: () => number;
@@ -94,7 +94,9 @@ export async function startStrictUpstream(options: StrictUpstreamOptions): Promi
       }
       const upgrade = head.rawHeaders.some(([name]) => name.toLowerCase() === 'upgrade');
       if (source.buffered > 0 && !upgrade) throw new Violation('bytes-behind-request', head.text);
-      const verdict = verifySignature({ ...head, body: payload }, { brand, keypairs, now: clock() });
+      const now = clock();
+      const known = typeof keypairs === 'function' ? keypairs(now) : keypairs;
+      const verdict = verifySignature({ ...head, body: payload }, { brand, keypairs: known, now });
       const request: RecordedRequest = { ...head, payload, verdict, connection };
       requests.push(request);
       changed();

@@ -1,3 +1,4 @@
+import { KeypairRing } from '../../src/keypair-ring.ts';
 import { Secret } from '../../src/secret.ts';
 import { DIALECTS } from '../../src/signing/dialect.ts';
 import { Keypair, type LoginSettings, type Tenant, type User } from '../../src/tenant.ts';
@@ -21,7 +22,7 @@ export function tenantWith(login: LoginSettings, name = 'acme'): Tenant {
       timeouts: { connect: 1_000, headers: 1_000, idle: 1_000 },
       connections: 1,
     },
-    keypairs: new Map([['user', new Keypair('AKIA', new Secret('s'))]]),
+    keypairs: new Map([['user', KeypairRing.of(new Keypair('AKIA', new Secret('s')))]]),
     login,
     routes: [],
     site: undefined,

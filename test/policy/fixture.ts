@@ -1,4 +1,5 @@
 import type { BodyPlan, Inbound } from '../../src/exchange.ts';
+import { KeypairRing } from '../../src/keypair-ring.ts';
 import { Problem, type ProblemCode } from '../../src/problem.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Session } from '../../src/session/session.ts';
@@ -38,8 +39,8 @@ export function tenant(...routes: Route[]): Tenant {
       connections: 1,
     },
     keypairs: new Map([
-      ['visitor', new Keypair('AKIAVISITOR', new Secret('visitor-secret'))],
-      ['admin', new Keypair('AKIAADMIN', new Secret('admin-secret'))],
+      ['visitor', KeypairRing.of(new Keypair('AKIAVISITOR', new Secret('visitor-secret')))],
+      ['admin', KeypairRing.of(new Keypair('AKIAADMIN', new Secret('admin-secret')))],
     ]),
     login: {},
     routes: routes.toSorted((a, b) => b.path.length - a.path.length),
