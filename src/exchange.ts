@@ -29,7 +29,7 @@ export interface Inbound {
   readonly encodedSlash: boolean;
   /** The client's address as the trusted proxies tell it. */
   readonly client: string;
-  /** 32 lowercase hex digits; also the trace id of the traceparent sent upstream. */
+  /** 32 lowercase hex digits, this request's alone; also its trace id where no trace comes with it. */
   readonly requestId: string;
   /** Name, value, name, value … as received. */
   readonly rawHeaders: readonly string[];

@@ -16,6 +16,7 @@ import { Transport } from './forward/transport.ts';
 import { UpgradeRelay } from './forward/upgrade.ts';
 import type { FailedAttempts } from './login/attempts.ts';
 import { createLoginMethods } from './login/methods.ts';
+import { type Audit, NO_AUDIT } from './observe/audit.ts';
 import { type KeypairListener, keypairAlarm } from './observe/keypair-event.ts';
 import type { Log } from './observe/log.ts';
 import { admit, decide } from './policy/decide.ts';
@@ -37,6 +38,8 @@ export interface GatewayOptions {
   readonly log: Log;
   /** Hears of keypairs that are refused, accepted again or followed by another; the log does anyway. */
   readonly onKeypair?: KeypairListener;
+  /** Kept nowhere when left out. */
+  readonly audit?: Audit;
   /** Epoch milliseconds: session expiry, limits and the date of signatures. */
   readonly clock?: () => number;
 }
@@ -55,11 +58,11 @@ export interface Gateway extends EdgeHandlers {
 /** Builds the parts and lists the stages every request and every upgrade goes through, in order. */
 export function createGateway(options: GatewayOptions): Gateway {
   const clock = options.clock ?? Date.now;
-  const { store, log, snapshot, attempts } = options;
+  const { store, log, snapshot, attempts, audit = NO_AUDIT } = options;
   const sessions = new Sessions({ store, clock });
   const streams = new LiveStreams({ store, clock });
   const logins = createLoginMethods({ attempts });
-  const door = new Door({ snapshot, clock, log });
+  const door = new Door({ snapshot, clock, log, audit });
   const parts: ForwardParts = {
     transport: new Transport(),
     endpoints: new Endpoints(),
@@ -86,8 +89,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const found = sessions.resolve(cookie.id, inbound.tenant.name);
     const session = found instanceof Promise ? await found : found;
     if (session === undefined) throw endedSession(cookieName);
-    visit.event.session = session.key;
-    door.count(visit, inbound.tenant.name, session.key);
+    door.recognise(visit, session);
     const admission = admit(inbound, session, route);
     visit.event.role = admission.role;
     return admission;

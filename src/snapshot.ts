@@ -38,6 +38,13 @@ export interface SessionSettings {
   readonly sealKeys: readonly Secret[];
 }
 
+export interface AuditSettings {
+  /** `stdout`, `stderr` or an absolute path. */
+  readonly file: string;
+  /** Lines of refusals and failed logins per code and tenant; the rest is counted. */
+  readonly refusals: RateLimit;
+}
+
 /** A tenant as reached under one Host. */
 export interface Site {
   readonly tenant: Tenant;
@@ -53,6 +60,8 @@ export interface Snapshot {
   /** How long requests in flight may take to finish after SIGTERM, in milliseconds. */
   readonly drain: number;
   readonly logLevel: string;
+  /** Undefined: no audit log is kept. */
+  readonly audit: AuditSettings | undefined;
   /** Host (lowercase, port included when not the scheme's own) → tenant. */
   readonly sites: ReadonlyMap<string, Site>;
   readonly tenants: readonly Tenant[];

@@ -1,10 +1,12 @@
 import { formatFault } from '../config/fault.ts';
 import type { ReloadResult } from '../config/watch.ts';
+import type { Audit } from '../observe/audit.ts';
 import type { Log } from '../observe/log.ts';
 
-/** Logs what came of a reload: each fault and each warning on a line of its own, and the outcome. */
-export function logReload(log: Log, result: ReloadResult): void {
+/** Records what came of a reload: in the log each fault and each warning on a line of its own, and the outcome in both. */
+export function recordReload(log: Log, audit: Audit, result: ReloadResult): void {
   const { ok, reason, faults, warnings, added, removed } = result;
+  audit.record({ event: 'reload', detail: { ok, reason, ...(!ok && { faults: faults.length }) } });
   for (const fault of faults) log.error({ path: fault.path, line: fault.line }, formatFault(fault));
   for (const warning of warnings) log.warn({ path: warning.path, line: warning.line }, formatFault(warning));
   if (ok) log.info({ reason, added, removed }, 'configuration reloaded');

@@ -6,14 +6,18 @@ import { ConfigWatch } from '../config/watch.ts';
 import { createEdgeServer } from '../edge/server.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { openAttempts } from '../login/open-attempts.ts';
+import type { Audit } from '../observe/audit.ts';
+import { keypairTrail } from '../observe/keypair-event.ts';
 import { createLog, type Log } from '../observe/log.ts';
+import { openAudit } from '../observe/open-audit.ts';
 import { drain, listen, onReloadSignal, onStopSignal, untilReady } from '../process/lifecycle.ts';
 import { type RunningService, startService } from '../service/server.ts';
 import { openStore } from '../session/open-store.ts';
 import { RemovedTenants } from '../session/removed-tenants.ts';
 import { DIALECTS } from '../signing/dialect.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { CliError, type Command, EXIT, type Terminal } from './command.ts';
-import { logReload } from './reload-log.ts';
+import { recordReload } from './reload-log.ts';
 
 const DEFAULT_FILE = 'countersign.yaml';
 /** How long a start waits for the session store, in milliseconds. */
@@ -59,8 +63,12 @@ async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
   for (const warning of config.lastReload.warnings) {
     log.warn({ path: warning.path, line: warning.line }, formatFault(warning));
   }
-  config.onReload((result) => logReload(log, result));
-  onReloadSignal(() => void config.reload('SIGHUP'));
+  const audit = openAuditOrExplain(snapshot, log);
+  config.onReload((result) => recordReload(log, audit, result));
+  onReloadSignal(() => {
+    audit.reopen();
+    void config.reload('SIGHUP');
+  });
 
   const service = config.service && (await startReferenceService(config.service));
   const storeUrl = snapshot.sessions.store.reveal();
@@ -68,7 +76,14 @@ async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
   const { failedLogins } = snapshot.limits;
   const store = openStore(storeUrl, { clock: Date.now, sealKeys: snapshot.sessions.sealKeys, onError });
   const attempts = openAttempts(storeUrl, { limits: failedLogins, onError });
-  const gateway = createGateway({ snapshot: () => config.current, store, attempts, log });
+  const gateway = createGateway({
+    snapshot: () => config.current,
+    store,
+    attempts,
+    log,
+    audit,
+    onKeypair: keypairTrail(audit),
+  });
   const server = createEdgeServer(snapshot.listen, gateway);
   const removedTenants = new RemovedTenants(gateway.streams);
   config.onReload(({ added, removed }) => {
@@ -79,6 +94,7 @@ async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
     config.close();
     await gateway.close();
     await Promise.all([store.close(), attempts.close(), service?.close()]);
+    await audit.close();
   };
 
   // A first visitor who came before the connection to Redis would be sent away for nothing.
@@ -134,6 +150,14 @@ async function explainListen<T>(listening: Promise<T>, host: string, port: numbe
       throw new CliError(`${what} cannot listen: ${host} is no address of this machine`, EXIT.failed);
     }
     throw error;
+  }
+}
+
+function openAuditOrExplain({ audit }: Snapshot, log: Log): Audit {
+  try {
+    return openAudit(audit, { log, clock: Date.now });
+  } catch (error) {
+    throw new CliError(`the audit log ${audit?.file} cannot be opened: ${(error as Error).message}`);
   }
 }
 

@@ -32,6 +32,7 @@ export function fixedSettings({ config, sessions, service, token }: Resolved, do
     [['sessions', 'sealKeys'], sessions.sealKeys.map((key) => key.reveal())],
     [['limits', 'failedLogins'], config.limits.failedLogins],
     [['log', 'level'], config.log.level],
+    [['audit'], config.audit],
     [
       ['service'],
       service && {
@@ -62,5 +63,6 @@ export function keepFixedSettings(inForce: Snapshot, next: Snapshot): Snapshot {
     sessions: { ...inForce.sessions, lifetime: next.sessions.lifetime },
     limits: { ...next.limits, failedLogins: inForce.limits.failedLogins },
     logLevel: inForce.logLevel,
+    audit: inForce.audit,
   };
 }

@@ -139,6 +139,12 @@ function resolveConfig(
       },
       drain: config.drain,
       logLevel: config.log.level,
+      audit: config.audit && {
+        file: /^std(?:out|err)$/.test(config.audit.file)
+          ? config.audit.file
+          : resolve(context.folder, config.audit.file),
+        refusals: rate(config.audit.refusals),
+      },
       sites,
       tenants,
     },

@@ -98,6 +98,15 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('The request log, one JSON line per request on stdout.'),
+  audit: z
+    .strictObject({
+      file: z.string().min(1).describe('Path of a file that lines are appended to, or stdout or stderr.'),
+      refusals: rate
+        .prefault({ requests: 60, per: '1m' })
+        .describe('Lines per code and tenant for refusals and failed logins; what exceeds it is counted in one line.'),
+    })
+    .optional()
+    .describe('The audit log, one JSON line per event (config/audit.schema.json); none is kept when left out.'),
   tenants: z
     .record(name, tenantSchema)
     .refine((tenants) => Object.keys(tenants).length > 0, { message: 'expected at least one tenant' }),

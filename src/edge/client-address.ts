@@ -4,6 +4,8 @@ import { BlockList, isIP } from 'node:net';
 export interface ClientAddresses {
   /** `remote` is the socket's peer. X-Forwarded-For is read from the right, as far as its writers are trusted. */
   of(remote: string | undefined, forwardedFor: string | undefined): string;
+  /** Whether a socket's peer is believed. */
+  trusts(remote: string | undefined): boolean;
 }
 
 /** `trusted` holds addresses and CIDR blocks, v4 and v6. */
@@ -20,6 +22,7 @@ export function clientAddresses(trusted: readonly string[]): ClientAddresses {
     return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4');
   };
   return {
+    trusts: (remote) => isTrusted(plain(remote ?? '')),
     of(remote, forwardedFor) {
       const peer = plain(remote ?? '');
       if (trusted.length === 0 || forwardedFor === undefined || !isTrusted(peer)) return peer;

@@ -1,10 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Audit } from '../observe/audit.ts';
 import type { Log } from '../observe/log.ts';
 import { onReplyOver, openEvent, type RequestEvent } from '../observe/request-event.ts';
 import { newRequestId } from '../observe/request-id.ts';
+import { readTraceContext } from '../observe/trace-context.ts';
 import { asProblem, Problem } from '../problem.ts';
+import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot.ts';
+import { AuditTrail } from './audit-trail.ts';
 import { type ClientAddresses, clientAddresses } from './client-address.ts';
 import { type Arrival, arrive } from './intake.ts';
 import { type NamedStanding, SlidingLimit } from './limits.ts';
@@ -27,15 +31,19 @@ export interface DoorOptions {
   readonly snapshot: () => Snapshot;
   readonly clock: () => number;
   readonly log: Log;
+  readonly audit: Audit;
 }
 
 /** Where every request comes in and every refusal goes out, over HTTP and over upgrades alike. */
 export class Door {
+  /** What happens here, for the audit log. */
+  readonly trail: AuditTrail;
   readonly #options: DoorOptions;
   #settings: { readonly snapshot: Snapshot; readonly addresses: ClientAddresses; readonly limits: DoorLimits };
 
   constructor(options: DoorOptions) {
     this.#options = options;
+    this.trail = new AuditTrail(options.audit);
     this.#settings = settingsOf(options.snapshot());
   }
 
@@ -60,7 +68,10 @@ export class Door {
       quota: undefined,
       limit: { name: 'address', standing },
     };
-    const event = openEvent(requestId, kind, request.method ?? '', client, now);
+    const { traceparent, tracestate } = request.headers;
+    const isPassedOn = traceparent !== undefined && addresses.trusts(request.socket.remoteAddress);
+    const accepted = isPassedOn ? readTraceContext(traceparent, tracestate) : undefined;
+    const event = openEvent(requestId, kind, request.method ?? '', client, now, accepted);
     const awaitsContinue = source === 'own' && request.headers.expect !== undefined;
     return { snapshot, limits, request, event, context, receivedAt: now, awaitsContinue };
   }
@@ -80,16 +91,19 @@ export class Door {
     });
     context.tenant = arrival.tenant;
     event.tenant = arrival.tenant.name;
+    event.origin = arrival.origin;
     event.path = pathOf(arrival.target.target);
     if (arrival.body.kind === 'sized') event.bytesIn = arrival.body.length;
     return arrival;
   }
 
-  /** Counts a request against its session and its tenant; throws `rate-limit-exceeded`. */
-  count(visit: Visit, tenant: string, session: string): void {
+  /** Notes whose request it is and counts it against session and tenant; throws `rate-limit-exceeded`. */
+  recognise(visit: Visit, session: Session): void {
     const { limits } = visit;
-    this.#take(visit, 'session', limits.session, session);
-    if (limits.tenant !== undefined) this.#take(visit, 'tenant', limits.tenant, tenant);
+    visit.event.session = session.key;
+    visit.event.subject = session.subject;
+    this.#take(visit, 'session', limits.session, session.key);
+    if (limits.tenant !== undefined) this.#take(visit, 'tenant', limits.tenant, session.tenant);
   }
 
   /** Counts an attempt to open a session; throws `rate-limit-exceeded`. */
@@ -100,14 +114,14 @@ export class Door {
   /** Logs the request once its reply is over, and then calls `over`. */
   logWhenOver(visit: Visit, reply: ServerResponse, over?: () => void): void {
     onReplyOver(visit.event, reply, (event) => {
-      this.#options.log.request(event);
+      this.#over(event);
       over?.();
     });
   }
 
   /** Logs an upgrade, or a refusal without a reply object. */
   logNow(visit: Visit): void {
-    this.#options.log.request(visit.event);
+    this.#over(visit.event);
   }
 
   /** The one place where whatever a stage threw becomes an answer. */
@@ -133,7 +147,8 @@ export class Door {
     event.status = problem.status;
     event.code = problem.code;
     event.reason = problem.detail;
-    this.#options.log.request(event);
+    this.trail.refusal(event, problem);
+    this.#over(event);
     const limit = { name: 'address', standing };
     refuseOnSocket(socket, problem, { requestId, tenant: undefined, origin: undefined, quota: undefined, limit });
   }
@@ -145,11 +160,17 @@ export class Door {
     throw tooManyRequests(visit.context.limit);
   }
 
+  #over(event: RequestEvent): void {
+    event.trace.end(event);
+    this.#options.log.request(event);
+  }
+
   #note(visit: Visit, thrown: unknown): Problem {
     const problem = asProblem(thrown);
     const { event } = visit;
     event.code = problem.code;
     event.reason ??= problem.detail;
+    this.trail.refusal(event, problem);
     if (problem.code === 'internal') {
       this.#options.log.error({ requestId: event.requestId, err: problem.cause }, 'a request failed by a defect');
     }

@@ -19,6 +19,7 @@ function ownerOf(session: Session): SessionOwner | undefined {
 /** `/-/session` and `/-/sessions`: logging in and out, and looking after one's own sessions. */
 export function sessionEndpoints(parts: { sessions: Sessions; logins: LoginMethods; door: Door }): Hono<EdgeEnv> {
   const { sessions, logins, door } = parts;
+  const { trail } = door;
   const app = new Hono<EdgeEnv>();
 
   const cookieName = (c: Context<EdgeEnv>) => sessionCookieName(c.get('arrival').origin);
@@ -31,6 +32,7 @@ export function sessionEndpoints(parts: { sessions: Sessions; logins: LoginMetho
     const id = cookieId(c);
     const session = id === undefined ? undefined : await sessions.resolve(id, tenant.name);
     c.get('visit').event.session = session?.key;
+    c.get('visit').event.subject = session?.subject;
     return session;
   };
   const required = async (c: Context<EdgeEnv>): Promise<Session> => {
@@ -65,17 +67,23 @@ export function sessionEndpoints(parts: { sessions: Sessions; logins: LoginMetho
     door.countSessionCreation(c.get('visit'));
     if (c.get('visit').awaitsContinue) c.env.outgoing.writeContinue();
     const body = await readJsonObject(c.env.incoming);
-    const previous = cookieId(c);
-    const identity = await logins.login({ tenant, body, client });
-    const { id, session } = await sessions.open({ tenant: tenant.name, ...identity }, previous);
-    c.get('visit').event.session = session.key;
+    const { event } = c.get('visit');
+    const identity = await logins.login({ tenant, body, client }).catch((thrown: unknown) => {
+      trail.loginFailed(event, tenant, body, thrown);
+      throw thrown;
+    });
+    const replaced = await current(c);
+    const { id, session } = await sessions.open({ tenant: tenant.name, ...identity }, cookieId(c));
+    event.session = session.key;
+    if (replaced !== undefined) trail.revoked(event, replaced, 'login');
+    trail.login(event, session);
     c.header('Set-Cookie', setCookie(cookieName(c), id, session));
     return c.json(describe(tenant, session), 201);
   });
 
   app.delete('/session', async (c) => {
     const session = await current(c);
-    if (session !== undefined) await sessions.end(session.key);
+    if (session !== undefined && (await sessions.end(session.key))) trail.logout(c.get('visit').event, session);
     c.header('Set-Cookie', clearCookie(cookieName(c)));
     c.header('Clear-Site-Data', '"cache", "cookies", "storage"');
     return c.body(null, 204);
@@ -100,7 +108,10 @@ export function sessionEndpoints(parts: { sessions: Sessions; logins: LoginMetho
   app.delete('/sessions', async (c) => {
     const session = await required(c);
     const owner = ownerOf(session);
-    if (owner !== undefined) await sessions.endAll(owner, session.key);
+    if (owner !== undefined) {
+      const count = await sessions.endAll(owner, session.key);
+      if (count > 0) trail.revokedOthers(c.get('visit').event, session, count);
+    }
     return c.body(null, 204);
   });
 
@@ -110,7 +121,7 @@ export function sessionEndpoints(parts: { sessions: Sessions; logins: LoginMetho
     const own = owner === undefined ? [session] : await sessions.list(owner);
     const target = own.find((one) => one.key === c.req.param('id'));
     if (target === undefined) throw new Problem('unknown-session', 'You have no session of this id.');
-    await sessions.end(target.key);
+    if (await sessions.end(target.key)) trail.revoked(c.get('visit').event, target, 'user');
     if (target.key === session.key) c.header('Set-Cookie', clearCookie(cookieName(c)));
     return c.body(null, 204);
   });

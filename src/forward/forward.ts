@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Permit } from '../exchange.ts';
 import type { RequestEvent } from '../observe/request-event.ts';
+import { Problem } from '../problem.ts';
 import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
 import type { DayKeyCache } from '../signing/day-key.ts';
 import { sign } from '../signing/sign.ts';
@@ -93,18 +94,21 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
   const startedAt = performance.now();
   event.endpoint = lease.origin;
   event.attempts++;
+  const trace = event.trace.attempt(lease.origin, inbound.target, event);
   let streamOver: (() => void) | undefined;
 
   const onClose = () => {
     if (!reply.writableFinished) relay.abandon();
   };
-  const over = (outcome: 'answered' | 'unreachable' | 'failed') => {
+  const over = (outcome: 'answered' | 'unreachable' | 'failed', failure?: string) => {
     reply.off('close', onClose);
+    trace.end(failure);
     streamOver?.();
     lease.release(outcome, parts.clock());
   };
   const relay = new ReplyRelay(inbound, lease.origin, reply, forwarding.extraHeaders, {
     onHead(head, status) {
+      trace.answered(status);
       event.upstreamMs = performance.now() - startedAt;
       if (head.quota !== undefined) keypair.quota = head.quota;
       const other = parts.keypairs.judge(permit, signed, { status, isProblem: head.isProblem });
@@ -128,7 +132,7 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
     },
     onBroken(error) {
       event.reason = failureOf(error).code;
-      over('failed');
+      over('failed', event.reason);
       turns.resolve();
     },
     onFailure(error) {
@@ -136,7 +140,7 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
       if (reply.destroyed) return refuse(new ClientGone('the client left before the upstream answered'));
       const failure = failureOf(error);
       event.reason = failure.code;
-      over(failure.kind.startsWith('connect') ? 'unreachable' : 'failed');
+      over(failure.kind.startsWith('connect') ? 'unreachable' : 'failed', failure.code);
       tried.push(lease.origin);
       const state = {
         attempt: tried.length,
@@ -148,7 +152,7 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
     },
   });
   const refuse = (reason: unknown) => {
-    over('failed');
+    over('failed', reason instanceof Problem ? reason.code : 'aborted');
     turns.reject(reason);
   };
 
@@ -170,7 +174,7 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
       {
         path: inbound.target,
         method: inbound.method,
-        headers: requestHeaders(permit, stamped, 'http'),
+        headers: requestHeaders(permit, stamped, trace, 'http'),
         body: streamed ?? received?.bytes ?? null,
         bodyTimeout: acceptsEventStream(inbound.headers['accept']) ? 0 : upstream.timeouts.idle,
       },

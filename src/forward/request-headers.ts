@@ -1,5 +1,5 @@
 import type { Inbound, Permit } from '../exchange.ts';
-import { newSpanId } from '../observe/request-id.ts';
+import type { AttemptTrace } from '../observe/trace.ts';
 import type { Signature } from '../signing/sign.ts';
 
 /**
@@ -43,7 +43,12 @@ export interface Attempt {
  * Name, value, name, value … of one attempt, in the spelling undici and node:http send as is. The access key and the
  * version are the operator's text: they are sent as the UTF-8 bytes that were signed.
  */
-export function requestHeaders(permit: Permit, attempt: Attempt, kind: 'http' | 'upgrade'): string[] {
+export function requestHeaders(
+  permit: Permit,
+  attempt: Attempt,
+  trace: AttemptTrace,
+  kind: 'http' | 'upgrade',
+): string[] {
   const { inbound } = permit;
   const { dialect, version, passHeaders } = inbound.tenant.upstream;
   const { date, authorization } = attempt.signature;
@@ -69,8 +74,9 @@ export function requestHeaders(permit: Permit, attempt: Attempt, kind: 'http' | 
     'X-Request-ID',
     inbound.requestId,
     'traceparent',
-    `00-${inbound.requestId}-${newSpanId()}-01`,
+    trace.traceparent,
   ];
+  if (trace.tracestate !== undefined) headers.push('tracestate', trace.tracestate);
   if (attempt.contentLength !== undefined) headers.push('Content-Length', String(attempt.contentLength));
   const clientToken = `${dialect.headerPrefix}client-token`.toLowerCase();
   const named = namedByConnection(inbound);

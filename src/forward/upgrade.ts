@@ -50,6 +50,7 @@ export class UpgradeRelay {
     const startedAt = performance.now();
     event.endpoint = lease.origin;
     event.attempts = 1;
+    const trace = event.trace.attempt(lease.origin, inbound.target, event);
     let answered = false;
     let streamOver: (() => void) | undefined;
 
@@ -65,6 +66,7 @@ export class UpgradeRelay {
     socket.on('readable', onReadable);
     socket.once('close', () => {
       streamOver?.();
+      trace.end('aborted');
       lease.release(answered ? 'answered' : 'failed', this.#parts.clock());
       over();
     });
@@ -77,7 +79,7 @@ export class UpgradeRelay {
         'Upgrade',
         'Upgrade',
         'websocket',
-        ...requestHeaders(permit, attempt, 'upgrade'),
+        ...requestHeaders(permit, attempt, trace, 'upgrade'),
       ]);
       outgoing.path = inbound.target;
       const timer = setTimeout(() => outgoing.destroy(new HandshakeTimeout()), upstream.timeouts.headers);
@@ -91,6 +93,8 @@ export class UpgradeRelay {
         socket.off('readable', onReadable);
         event.upstreamMs = performance.now() - startedAt;
         event.status = response.statusCode ?? 0;
+        trace.answered(event.status);
+        trace.end();
         const head = responseHead(response.rawHeaders, inbound, lease.origin);
         if (head.quota !== undefined) keypair.quota = head.quota;
         // A refusal is relayed, but the next handshake is signed with another keypair.
@@ -116,6 +120,7 @@ export class UpgradeRelay {
       (error) => {
         const failure = failureOf(error);
         event.reason = failure.code;
+        trace.end(failure.code);
         // The library ends the socket as soon as this returns.
         if (!answered && !socket.destroyed) upgrading.refuse(problemOf(failure));
       },

@@ -1,3 +1,4 @@
+import type { Audit } from './audit.ts';
 import type { Log } from './log.ts';
 
 interface AboutKeypair {
@@ -39,5 +40,24 @@ export function keypairAlarm(log: Log, listener?: KeypairListener): KeypairListe
       log.info(fields, kind === 'accepted' ? 'keypair accepted again' : 'keypair rotated');
     }
     listener?.(event);
+  };
+}
+
+/** Records refusals and rotations in the audit log. */
+export function keypairTrail(audit: Audit): KeypairListener {
+  return (event) => {
+    const { tenant, role, accessKey, requestId } = event;
+    if (event.kind === 'refused') {
+      const { until, replacedBy } = event;
+      const detail = {
+        role,
+        accessKey,
+        until: new Date(until).toISOString(),
+        ...(replacedBy !== undefined && { replacedBy }),
+      };
+      audit.record({ event: 'keypair-refused', tenant, requestId, detail });
+    } else if (event.kind === 'rotated') {
+      audit.record({ event: 'rotation', tenant, detail: { role, from: event.from, to: accessKey } });
+    }
   };
 }

@@ -56,6 +56,7 @@ export function createLog(level: LevelWithSilent | string, stream?: DestinationS
 function fieldsOf(event: RequestEvent): object {
   return {
     requestId: event.requestId,
+    traceId: event.trace.traceId === event.requestId ? undefined : event.trace.traceId,
     kind: event.kind,
     tenant: event.tenant,
     client: event.client,

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { type RequestTrace, startTrace } from './trace.ts';
+import type { TraceContext } from './trace-context.ts';
 
 /**
  * What is remembered of one request for its single log line. Stages fill it in as they learn; nothing in it is a secret,
@@ -13,13 +15,18 @@ export interface RequestEvent {
   readonly kind: 'http' | 'upgrade';
   readonly method: string;
   client: string;
+  readonly trace: RequestTrace;
   tenant: string | undefined;
+  /** Of the tenant's, the one that was asked for. */
+  origin: string | undefined;
   /** Path without its query string, at most 256 characters. */
   path: string | undefined;
   /** Path prefix of the route that matched. */
   route: string | undefined;
   /** The store key of the session, a hash; its first eight characters are logged. */
   session: string | undefined;
+  /** The user's name; for the audit log only. */
+  subject: string | undefined;
   role: string | undefined;
   status: number;
   /** Code of the gateway's own refusal. */
@@ -42,6 +49,7 @@ export function openEvent(
   method: string,
   client: string,
   now: number,
+  accepted?: TraceContext,
 ): RequestEvent {
   return {
     requestId,
@@ -50,10 +58,13 @@ export function openEvent(
     kind,
     method,
     client,
+    trace: startTrace({ requestId, method, client }, accepted),
     tenant: undefined,
+    origin: undefined,
     path: undefined,
     route: undefined,
     session: undefined,
+    subject: undefined,
     role: undefined,
     status: 0,
     code: undefined,

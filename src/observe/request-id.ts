@@ -4,12 +4,12 @@ const BYTES = 16;
 const pool = Buffer.allocUnsafe(BYTES * 256);
 let offset = pool.length;
 
-/** 32 lowercase hex digits: the request's id, and the trace id of its traceparent (W3C Trace Context §3.2.2.3). */
+/** 32 lowercase hex digits: the request's id, fit to be a trace id as well (W3C Trace Context §3.2.2.3). */
 export function newRequestId(): string {
   return take(BYTES);
 }
 
-/** 16 lowercase hex digits: the id of the gateway's own span. */
+/** 16 lowercase hex digits: the id of a span of the gateway's own. */
 export function newSpanId(): string {
   return take(8);
 }

@@ -19,7 +19,7 @@ const NOUN_TYPES = ['session/session.ts', 'signing/dialect.ts'];
 const SERVICE_MAY_IMPORT = ['service', 'signing', 'problem.ts', 'secret.ts', 'tenant.ts'];
 
 const IO =
-  /^(?:node:(?:fs|net|https?|http2|tls|dns|dgram|child_process|cluster|worker_threads)(?:\/.*)?|ioredis|undici|http-proxy-3|pino|hono|@hono\/.*)$/;
+  /^(?:node:(?:fs|net|https?|http2|tls|dns|dgram|child_process|cluster|worker_threads)(?:\/.*)?|ioredis|undici|http-proxy-3|pino|@opentelemetry\/api|hono|@hono\/.*)$/;
 
 /** Rules that must be testable, and reviewable, without a world around them. */
 const PURE = /^(?:signing\/|policy\/|session\/(?!.*(?:store|redis))|forward\/retry\.ts$|keypair-ring\.ts$)/;
@@ -32,6 +32,7 @@ const IMPORTERS: Readonly<Record<string, RegExp>> = {
   undici: /^forward\//,
   ioredis: /^(?:session|login)\/[^/]*redis[^/]*\.ts$/,
   pino: /^observe\//,
+  '@opentelemetry/api': /^observe\//,
   yaml: /^config\//,
   '@node-rs/argon2': /^login\//,
 };

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
 import { configSchema, jsonSchema } from '../../src/config/schema.ts';
+import { auditJsonSchema } from '../../src/observe/audit-event.ts';
 import { ROOT } from '../kit/cli.ts';
 import { folderOf } from './fixture.ts';
 
@@ -37,6 +38,10 @@ tenants:
 
 it('the sample of the design parses as it stands', () => {
   expect(configSchema.safeParse(parseDocument(SAMPLE).toJS()).error).toBeUndefined();
+});
+
+it('config/audit.schema.json is what the audit events generate', () => {
+  expect(JSON.parse(read('audit.schema.json'))).toEqual(JSON.parse(JSON.stringify(auditJsonSchema())));
 });
 
 it('config/schema.json is what the schema generates', () => {

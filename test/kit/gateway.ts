@@ -10,6 +10,8 @@ import { loadConfig } from '../../src/config/load.ts';
 import { createEdgeServer } from '../../src/edge/server.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { openAttempts } from '../../src/login/open-attempts.ts';
+import { createAudit } from '../../src/observe/audit.ts';
+import { auditLineSchema } from '../../src/observe/audit-event.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import { ORIGIN } from './front-end.ts';
@@ -21,6 +23,9 @@ export interface TestGateway {
   readonly server: Server;
   /** What the gateway logged, one JSON line each. */
   readonly log: readonly string[];
+  /** Lines of the audit log. */
+  readonly audit: readonly string[];
+  /** Throws when a line of the audit log is not as its schema says. */
   close(): Promise<void>;
 }
 
@@ -34,6 +39,7 @@ export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'r
   /** Keys of the configuration that replace those below. */
   readonly listen?: object;
   readonly limits?: object;
+  readonly audit?: object;
   readonly login?: object;
   readonly upstream?: object;
   readonly route?: object;
@@ -97,6 +103,7 @@ function configOf(endpoint: string, dialect: string, options: StartOptions): obj
   return {
     listen: { port: 0, ...options.listen },
     limits: { address: UNLIMITED, session: UNLIMITED, sessionCreation: UNLIMITED, ...options.limits },
+    audit: { file: 'stdout', ...options.audit },
     tenants: { acme: tenant(ORIGIN, options.keypairs ?? KEYPAIR), ...Object.fromEntries(others) },
   };
 }
@@ -113,9 +120,19 @@ async function serveConfig(config: object, clock: () => number, door: 'listener'
   }
   const lines: string[] = [];
   const log = createLog('info', { write: (line: string) => void lines.push(line) });
+  const audited: string[] = [];
+  const audit = createAudit(
+    {
+      write: (line) => void audited.push(line),
+      reopen: () => undefined,
+      flush: async () => undefined,
+      close: async () => undefined,
+    },
+    { refusals: snapshot.audit?.refusals ?? { requests: 60, window: 60_000 }, clock },
+  );
   const store = openStore('memory', { clock, sealKeys: [] });
   const attempts = openAttempts('memory', { limits: snapshot.limits.failedLogins });
-  const gateway = createGateway({ snapshot: () => snapshot, store, attempts, log, clock });
+  const gateway = createGateway({ snapshot: () => snapshot, store, attempts, log, audit, clock });
   const server =
     door === 'listener' ? createEdgeServer(snapshot.listen, gateway) : mounted(new Hono().route('/', gateway.app));
   server.listen(0, '127.0.0.1');
@@ -124,6 +141,7 @@ async function serveConfig(config: object, clock: () => number, door: 'listener'
     port: (server.address() as AddressInfo).port,
     server,
     log: lines,
+    audit: audited,
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -131,6 +149,8 @@ async function serveConfig(config: object, clock: () => number, door: 'listener'
       await gateway.close();
       await closed;
       await store.close();
+      await audit.close();
+      for (const line of audited) auditLineSchema.parse(JSON.parse(line));
     },
   };
 }
