@@ -9,10 +9,8 @@ import { corsHeaders } from './edge/refusal.ts';
 import type { EdgeHandlers } from './edge/server.ts';
 import type { Admission, Inbound } from './exchange.ts';
 import { ClientGone, receiveBody } from './forward/body.ts';
-import { Endpoints } from './forward/endpoints.ts';
-import { type ForwardParts, forward } from './forward/forward.ts';
-import { KeypairWatch } from './forward/keypair-watch.ts';
-import { Transport } from './forward/transport.ts';
+import { forward } from './forward/forward.ts';
+import { createForwardParts } from './forward/parts.ts';
 import { UpgradeRelay } from './forward/upgrade.ts';
 import type { FailedAttempts } from './login/attempts.ts';
 import { createLoginMethods } from './login/methods.ts';
@@ -27,7 +25,6 @@ import { requireSameOrigin } from './session/csrf.ts';
 import { Sessions } from './session/sessions.ts';
 import type { SessionStore } from './session/store.ts';
 import { LiveStreams } from './session/streams.ts';
-import { DayKeyCache } from './signing/day-key.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface GatewayOptions {
@@ -63,13 +60,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const streams = new LiveStreams({ store, clock });
   const logins = createLoginMethods({ attempts });
   const door = new Door({ snapshot, clock, log, audit });
-  const parts: ForwardParts = {
-    transport: new Transport(),
-    endpoints: new Endpoints(),
-    keys: new DayKeyCache(),
-    keypairs: new KeypairWatch(clock, keypairAlarm(log, options.onKeypair)),
-    clock,
-  };
+  const parts = createForwardParts(clock, keypairAlarm(log, options.onKeypair));
   const upgrades = new UpgradeRelay(parts);
   const admitted = new WeakMap<IncomingMessage, { visit: Visit; arrival: Arrival }>();
   const underWay = new Set<ServerResponse>();
