@@ -63,8 +63,6 @@ export function createGateway(options: GatewayOptions): Gateway {
   const parts = createForwardParts(clock, keypairAlarm(log, options.onKeypair));
   const upgrades = new UpgradeRelay(parts);
   const admitted = new WeakMap<IncomingMessage, { visit: Visit; arrival: Arrival }>();
-  const underWay = new Set<ServerResponse>();
-  let draining = false;
 
   const routed = (inbound: Inbound) => matchRoute(inbound.tenant, inbound) !== undefined;
 
@@ -145,11 +143,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     streams,
     request(request, reply) {
       // node:http mislays what is pipelined behind an Upgrade that is not taken up.
-      if (draining || request.headers.upgrade !== undefined) reply.shouldKeepAlive = false;
+      if (parts.draining || request.headers.upgrade !== undefined) reply.shouldKeepAlive = false;
       if (request.url === '/-/livez') return void throughHono(request, reply);
       const visit = door.open(request, 'http', 'own');
-      underWay.add(reply);
-      door.logWhenOver(visit, reply, () => underWay.delete(reply));
+      door.logWhenOver(visit, reply);
       try {
         const arrival = door.admit(visit);
         const inbound = toInbound(arrival);
@@ -167,8 +164,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     unreadable: (socket, problem) => door.refuseUnreadable(socket, problem),
     drain() {
-      draining = true;
-      for (const reply of underWay) reply.shouldKeepAlive = false;
+      parts.draining = true;
     },
     async close() {
       streams.close();

@@ -111,12 +111,9 @@ export class Door {
     this.#take(visit, 'session-creation', visit.limits.sessionCreation, visit.event.client);
   }
 
-  /** Logs the request once its reply is over, and then calls `over`. */
-  logWhenOver(visit: Visit, reply: ServerResponse, over?: () => void): void {
-    onReplyOver(visit.event, reply, (event) => {
-      this.#over(event);
-      over?.();
-    });
+  /** Logs the request once its reply is over. */
+  logWhenOver(visit: Visit, reply: ServerResponse): void {
+    onReplyOver(visit.event, reply, (event) => this.#over(event));
   }
 
   /** Logs an upgrade, or a refusal without a reply object. */

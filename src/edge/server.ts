@@ -3,6 +3,11 @@ import type { Socket } from 'node:net';
 import { Problem } from '../problem.ts';
 import type { ListenSettings } from '../snapshot.ts';
 
+const newestReply = Symbol('the reply to the newest request of a connection');
+
+/** Kept on the socket itself: a map by socket would be written, and looked after by the collector, at every request. */
+type EdgeSocket = Socket & { [newestReply]?: ServerResponse };
+
 /** What the listener hands on. */
 export interface EdgeHandlers {
   request(request: IncomingMessage, reply: ServerResponse): void;
@@ -32,9 +37,8 @@ export function createEdgeServer(settings: ListenSettings, handlers: EdgeHandler
   // Unlimited here and counted by intake: past its limit node:http drops headers silently, and a dropped header is one
   // that was never judged.
   server.maxHeadersCount = 0;
-  const underWay = new WeakMap<Socket, { request: IncomingMessage; reply: ServerResponse }>();
   const onRequest = (request: IncomingMessage, reply: ServerResponse) => {
-    underWay.set(request.socket, { request, reply });
+    (request.socket as EdgeSocket)[newestReply] = reply;
     handlers.request(request, reply);
   };
   server.on('request', onRequest);
@@ -48,13 +52,13 @@ export function createEdgeServer(settings: ListenSettings, handlers: EdgeHandler
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     socket.on('error', () => undefined);
     const refused = problemOf(error.code ?? '');
-    const current = underWay.get(socket);
+    const reply = (socket as EdgeSocket)[newestReply];
     if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) socket.destroy();
-    else if (current === undefined || current.reply.writableFinished) handlers.unreadable(socket, refused);
+    else if (reply === undefined || reply.writableFinished) handlers.unreadable(socket, refused);
     // Garbage pipelined behind a sound request: that one gets its answer first, or the refusal would pass for it.
-    else if (current.request.complete) current.reply.once('close', () => handlers.unreadable(socket, refused));
+    else if (reply.req.complete) reply.once('close', () => handlers.unreadable(socket, refused));
     // An answer has begun, most likely the refusal of this very request: it goes out whole, and the connection with it.
-    else if (current.reply.headersSent) current.reply.once('finish', () => socket.destroySoon());
+    else if (reply.headersSent) reply.once('finish', () => socket.destroySoon());
     else handlers.unreadable(socket, refused);
   });
   return server;

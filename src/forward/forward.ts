@@ -22,6 +22,8 @@ export interface ForwardParts {
   readonly keys: DayKeyCache;
   readonly keypairs: KeypairWatch;
   readonly clock: () => number;
+  /** From now on every answer closes its connection. */
+  draining: boolean;
 }
 
 /** One permitted request on its way. */
@@ -120,6 +122,7 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
         process.nextTick(turns.again);
         return false;
       }
+      if (parts.draining) reply.shouldKeepAlive = false;
       if (head.isEventStream) streamOver = forwarding.onEventStream(() => reply.destroy());
       return true;
     },

@@ -13,5 +13,6 @@ export function createForwardParts(clock: () => number, onKeypair: KeypairListen
     keys: new DayKeyCache(),
     keypairs: new KeypairWatch(clock, onKeypair),
     clock,
+    draining: false,
   };
 }

@@ -1,5 +1,6 @@
 import { type DestinationStream, destination, type LevelWithSilent, pino } from 'pino';
 import type { RequestEvent } from './request-event.ts';
+import { requestLine, timestamp } from './request-line.ts';
 
 /** Lines are gathered to this many bytes before they are written; must stay below sonic-boom's 16 KiB maxWrite. */
 const BUFFER = 8192;
@@ -20,24 +21,23 @@ export interface Log {
 /** Logs to stdout, buffered and asynchronous. A stream given in its place (tests, embedding) gets each line at once. */
 export function createLog(level: LevelWithSilent | string, stream?: DestinationStream): Log {
   const buffered = stream === undefined ? destination({ dest: 1, sync: false, minLength: BUFFER }) : undefined;
-  const sink = stream ?? buffered;
+  const sink: DestinationStream = stream ?? (buffered as DestinationStream);
   const logger = pino(
     {
       level,
       base: null,
-      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      timestamp: () => `,"time":"${timestamp(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    sink as DestinationStream,
+    sink,
   );
   // Without a reader (a closed pipe) logging must not end the gateway.
   buffered?.on('error', () => undefined);
   const timer = buffered && setInterval(() => buffered.flush(), FLUSH_EVERY).unref();
   return {
     request(event) {
-      const line = fieldsOf(event);
-      if (event.status >= 500) logger.error(line, 'request');
-      else logger.info(line, 'request');
+      const level = event.status >= 500 ? 'error' : 'info';
+      if (logger.isLevelEnabled(level)) sink.write(requestLine(event, level));
     },
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
@@ -51,33 +51,4 @@ export function createLog(level: LevelWithSilent | string, stream?: DestinationS
       }
     },
   };
-}
-
-function fieldsOf(event: RequestEvent): object {
-  return {
-    requestId: event.requestId,
-    traceId: event.trace.traceId === event.requestId ? undefined : event.trace.traceId,
-    kind: event.kind,
-    tenant: event.tenant,
-    client: event.client,
-    session: event.session?.slice(0, 8),
-    role: event.role,
-    method: event.method,
-    path: event.path,
-    route: event.route,
-    status: event.status,
-    code: event.code,
-    reason: event.reason,
-    endpoint: event.endpoint,
-    attempts: event.attempts > 1 ? event.attempts : undefined,
-    aborted: event.aborted || undefined,
-    ms: round(performance.now() - event.startedMono),
-    upstreamMs: event.upstreamMs === undefined ? undefined : round(event.upstreamMs),
-    bytesIn: event.bytesIn,
-    bytesOut: event.bytesOut,
-  };
-}
-
-function round(ms: number): number {
-  return Math.round(ms * 10) / 10;
 }
