@@ -36,7 +36,12 @@ export function readYaml(file: string): YamlDocument {
 
 export function parseYaml(file: string, text: string): YamlDocument {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+    logLevel: 'error',
+  });
   const at = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
@@ -46,7 +51,9 @@ export function parseYaml(file: string, text: string): YamlDocument {
     return { file, ...at(offset), path: '', message: withoutText(reason), ...(hint !== undefined && { hint }) };
   };
   if (document.errors.length > 0) {
-    throw new ConfigError(document.errors.map((error) => syntaxFault(error.pos[0], error.message)));
+    const found = document.errors.map((error) => syntaxFault(error.pos[0], error.message));
+    // The parser stumbles several times over one slip.
+    throw new ConfigError(found.filter(({ line }, i) => line !== found[i - 1]?.line));
   }
 
   const offsetOf = (path: readonly PathSegment[]): number => {
@@ -78,7 +85,7 @@ export function parseYaml(file: string, text: string): YamlDocument {
 
 /** The parser quotes the file behind a colon, and what it quotes may be a secret. */
 function withoutText(reason: string): string {
-  return reason.replace(/: .*$/s, '');
+  return reason.replace(/^With stringKeys, /, '').replace(/: .*$/s, '');
 }
 
 const QUOTE_IT = 'put quotes around a value that has ": " or " #" in it or begins with one of * & ! % @ ` { [ | >';
@@ -86,6 +93,7 @@ const QUOTE_IT = 'put quotes around a value that has ": " or " #" in it or begin
 function hintFor(reason: string): string | undefined {
   if (/compact mapping|alias|implicit key|reserved character|scalar/i.test(reason)) return QUOTE_IT;
   if (/must be unique/.test(reason)) return 'the key stands there twice; one of the two would be ignored';
+  if (/must be strings/.test(reason)) return 'is it a {{ template }} that was never filled in?';
   if (/tab/i.test(reason)) return 'indent with spaces';
   return undefined;
 }

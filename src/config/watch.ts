@@ -120,11 +120,11 @@ export class ConfigWatch {
   }
 
   async #reload(reason: string): Promise<ReloadResult> {
-    if (this.#closed) return this.#last;
     const { reading, fingerprints } = await this.#readWhole();
+    if (this.#closed) return this.#last;
     this.#last = this.#take(reading, reason);
     this.#fingerprints = fingerprints;
-    if (!this.#closed) this.#files.watch(fingerprints);
+    this.#files.watch(fingerprints);
     for (const listener of this.#listeners) listener(this.#last);
     return this.#last;
   }

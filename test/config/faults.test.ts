@@ -1,7 +1,12 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { didYouMean, editDistance } from '../../src/config/allowed-keys.ts';
+import { readConfig } from '../../src/config/load.ts';
 import { isLoopback } from '../../src/config/loopback.ts';
-import { faultsOf, load, MINIMAL } from './fixture.ts';
+import { ROOT } from '../kit/cli.ts';
+import { faultsOf, folderOf, load, MINIMAL } from './fixture.ts';
 
 const ENV = { VISITOR_SECRET: 'the-visitor-secret' };
 
@@ -120,6 +125,16 @@ describe('a wrong value', () => {
     ).replace(from, to);
     expect(faultsOf(text, ENV)).toEqual([expect.objectContaining(expected)]);
   });
+});
+
+it.each([
+  ['a template that was not filled in', 'tenants:\n  {{ .Values.tenants }}\n', 2, /template/],
+  ['a value that needs quotes', 'tenants:\n  acme:\n    site: a: b\n', 3, /quotes/],
+  ['a tab', 'tenants:\n  acme:\n\tsite: x\n', 3, /spaces/],
+  ['a key that is there twice', 'drain: 1s\ndrain: 2s\n', 2, /twice/],
+])('what YAML refuses has its line and a hint, once: %s', (_name, text, line, hint) => {
+  const faults = faultsOf(text);
+  expect(faults).toEqual([expect.objectContaining({ line, hint: expect.stringMatching(hint) })]);
 });
 
 describe('what may be a secret is never repeated', () => {
@@ -274,4 +289,74 @@ it('the distance of two words is what it takes to turn one into the other', () =
   ]).toEqual([3, 0, 1, 3]);
   expect(didYouMean('port', [])).toBeUndefined();
   expect(didYouMean('OWNER-ACCESS-KEY', ['ownerAccessKey', 'origins'])).toBe('ownerAccessKey');
+});
+
+describe('whatever stands in the file', () => {
+  const EXAMPLE = readFileSync(join(ROOT, 'config/example.yaml'), 'utf8').split('\n');
+  /** What an editor, a template or a slip of the hand leaves behind. */
+  const debris = fc.constantFrom(
+    ...[
+      '',
+      '{}',
+      '[]',
+      'null',
+      '- x',
+      '__proto__: { a: 1 }',
+      'constructor: 1',
+      '? [a, b]\n: c',
+      '<<: *x',
+      '&x {}',
+      '*x',
+    ],
+    ...[
+      '!!set {a}',
+      '\t- tab',
+      '"',
+      '{{ .Values.x }}',
+      'a: b: c',
+      '1: 2',
+      '0x7fffffffffffffff',
+      'tenants:',
+      '---',
+      '%YAML 1.9',
+    ],
+  );
+  const edit = fc.record({
+    line: fc.nat(EXAMPLE.length - 1),
+    remove: fc.nat(3),
+    insert: debris,
+    indent: fc.constantFrom(0, 2, 4, 6, 8),
+  });
+
+  it('ends in faults with their places, never in an exception', () => {
+    const file = join(folderOf({}), 'countersign.yaml');
+    fc.assert(
+      fc.property(fc.array(edit, { minLength: 1, maxLength: 4 }), (edits) => {
+        const lines = [...EXAMPLE];
+        for (const { line, remove, insert, indent } of edits) lines.splice(line, remove, ' '.repeat(indent) + insert);
+        writeFileSync(file, lines.join('\n'));
+        const { faults, config } = readConfig(file, {});
+        expect(config).toBeUndefined();
+        expect(faults.length).toBeGreaterThan(0);
+        for (const { line, column, message } of faults) {
+          expect([line > 0, column > 0, message.length > 0]).toEqual([true, true, true]);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each([
+    '',
+    '# nothing',
+    '- list',
+    'text',
+    '42',
+    'null',
+    '{}',
+    '---\na: 1\n---\nb: 2',
+    '__proto__: { tenants: {} }',
+  ])('even if it is %j', (text) => {
+    expect(faultsOf(text).length).toBeGreaterThan(0);
+  });
 });
