@@ -77,23 +77,31 @@ export const auditLineSchema = z.discriminatedUnion('event', [
   line('reload', 'The configuration was read again.', {
     detail: z.strictObject({
       ok: z.boolean().describe('false: it had faults, and the old one stays in force.'),
-      reason: z.string().describe('What asked for it, e.g. SIGHUP, file, operator.'),
-      faults: z.number().int().min(0).describe('Number of faults.').optional(),
+      reason: z.string().describe('What asked for it, e.g. SIGHUP, file changed.'),
+      faults: z.number().int().min(0).describe('Number of faults.'),
+      added: z.array(tenant).describe('Tenants that are new.'),
+      removed: z.array(tenant).describe('Tenants that are no more.'),
     }),
   }),
   line('rotation', 'A role’s requests are signed with another keypair of its ring from now on.', {
     tenant,
-    detail: z.strictObject({ role: z.string(), from: accessKey.optional(), to: accessKey }),
+    requestId,
+    detail: z.strictObject({ role: z.string(), from: accessKey, to: accessKey }),
   }),
   line('keypair-refused', 'The Service refused a keypair; it is set aside.', {
     tenant,
-    requestId: requestId.optional(),
+    requestId,
     detail: z.strictObject({
       role: z.string(),
       accessKey,
-      until: z.iso.datetime().describe('When it will be tried again.').optional(),
-      replacedBy: accessKey.describe('Absent: no other valid keypair is left.').optional(),
+      until: z.iso.datetime().describe('When it will be tried again.'),
+      replacedBy: accessKey.describe('Signs in its place. Absent: no other valid keypair is left.').optional(),
     }),
+  }),
+  line('keypair-accepted', 'The Service accepts a keypair again that it had refused.', {
+    tenant,
+    requestId,
+    detail: z.strictObject({ role: z.string(), accessKey }),
   }),
   line('operator-action', 'Somebody acted through the operator listener.', {
     tenant: tenant.optional(),

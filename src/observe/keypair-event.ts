@@ -43,21 +43,18 @@ export function keypairAlarm(log: Log, listener?: KeypairListener): KeypairListe
   };
 }
 
-/** Records refusals and rotations in the audit log. */
+/** Records in the audit log what becomes of keypairs. */
 export function keypairTrail(audit: Audit): KeypairListener {
   return (event) => {
-    const { tenant, role, accessKey, requestId } = event;
-    if (event.kind === 'refused') {
-      const { until, replacedBy } = event;
-      const detail = {
-        role,
-        accessKey,
-        until: new Date(until).toISOString(),
-        ...(replacedBy !== undefined && { replacedBy }),
-      };
-      audit.record({ event: 'keypair-refused', tenant, requestId, detail });
-    } else if (event.kind === 'rotated') {
-      audit.record({ event: 'rotation', tenant, detail: { role, from: event.from, to: accessKey } });
+    const { tenant, role, accessKey, requestId, kind } = event;
+    if (kind === 'refused') {
+      const { replacedBy } = event;
+      const until = new Date(event.until).toISOString();
+      audit.record({ event: 'keypair-refused', tenant, requestId, detail: { role, accessKey, until, replacedBy } });
+    } else if (kind === 'accepted') {
+      audit.record({ event: 'keypair-accepted', tenant, requestId, detail: { role, accessKey } });
+    } else {
+      audit.record({ event: 'rotation', tenant, requestId, detail: { role, from: event.from, to: accessKey } });
     }
   };
 }

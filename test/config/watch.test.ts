@@ -228,6 +228,14 @@ describe('what a reload keeps', () => {
     expect((await watch.reload('back')).warnings).toEqual([]);
   });
 
+  it('the audit log, which stays where it was opened', async () => {
+    const file = join(folderOf({ 'countersign.yaml': `${MINIMAL}audit: { file: stderr }\n` }), 'countersign.yaml');
+    const watch = watchFile(file);
+    writeFileSync(file, `${MINIMAL}audit: { file: audit.jsonl }\n`);
+    expect((await watch.reload('test')).warnings).toMatchObject([{ path: 'audit' }]);
+    expect(watch.current.audit).toEqual({ file: 'stderr', refusals: { requests: 60, window: 60_000 } });
+  });
+
   it('and tells which tenants came and went', async () => {
     const file = join(folderOf({ 'countersign.yaml': MINIMAL }), 'countersign.yaml');
     const watch = watchFile(file);

@@ -12,6 +12,7 @@ import { createGateway } from '../../src/gateway.ts';
 import { openAttempts } from '../../src/login/open-attempts.ts';
 import { createAudit } from '../../src/observe/audit.ts';
 import { auditLineSchema } from '../../src/observe/audit-event.ts';
+import { keypairTrail } from '../../src/observe/keypair-event.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import { ORIGIN } from './front-end.ts';
@@ -132,7 +133,15 @@ async function serveConfig(config: object, clock: () => number, door: 'listener'
   );
   const store = openStore('memory', { clock, sealKeys: [] });
   const attempts = openAttempts('memory', { limits: snapshot.limits.failedLogins });
-  const gateway = createGateway({ snapshot: () => snapshot, store, attempts, log, audit, clock });
+  const gateway = createGateway({
+    snapshot: () => snapshot,
+    store,
+    attempts,
+    log,
+    audit,
+    onKeypair: keypairTrail(audit),
+    clock,
+  });
   const server =
     door === 'listener' ? createEdgeServer(snapshot.listen, gateway) : mounted(new Hono().route('/', gateway.app));
   server.listen(0, '127.0.0.1');

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Audit, createAudit, sessionHash } from '../../src/observe/audit.ts';
 import { type AuditEvent, auditJsonSchema, auditLineSchema } from '../../src/observe/audit-event.ts';
+import { keypairTrail } from '../../src/observe/keypair-event.ts';
 import { sessionKey } from '../../src/session/sessions.ts';
 import { FrontEnd } from '../kit/front-end.ts';
 import { KEYPAIR, startGateway, type TestGateway } from '../kit/gateway.ts';
@@ -138,6 +139,24 @@ describe('the audit log of a gateway', () => {
     });
   });
 
+  it('has a keypair that the Service refuses', async () => {
+    const problem = [['Content-Type', 'application/problem+json']] as const;
+    ({ upstream, gateway } = await startGateway({
+      respond: (_, answer) => answer.send(401, problem, '{"type":"https://x.example/unauthorized","title":"no"}'),
+    }));
+    const page = await FrontEnd.signIn(gateway.port);
+    const response = await page.fetch('GET', '/v2');
+    expect(response.status).toBe(401);
+    expect(audited().filter(({ event }) => event !== 'login')).toMatchObject([
+      {
+        event: 'keypair-refused',
+        tenant: 'acme',
+        requestId: response.header('x-request-id'),
+        detail: { role: 'visitor', accessKey: KEYPAIR.accessKey },
+      },
+    ]);
+  });
+
   it('has no line for what is nobody’s attempt: a page that is not there, an upstream that fails', async () => {
     ({ upstream, gateway } = await startGateway({ respond: (_, answer) => answer.reset() }));
     const page = await FrontEnd.signIn(gateway.port);
@@ -229,15 +248,9 @@ describe('an audit log', () => {
 
   it('writes what others report as the schema says', () => {
     const log = audit(10);
+    const keypair = { tenant: 'acme', role: 'visitor', accessKey: 'AKIA2', requestId: 'id' };
     const events: AuditEvent[] = [
-      { event: 'reload', detail: { ok: false, reason: 'SIGHUP', faults: 2 } },
-      { event: 'rotation', tenant: 'acme', detail: { role: 'visitor', from: 'AKIA1', to: 'AKIA2' } },
-      {
-        event: 'keypair-refused',
-        tenant: 'acme',
-        requestId: 'id',
-        detail: { role: 'visitor', accessKey: 'AKIA1', until: new Date(0).toISOString(), replacedBy: 'AKIA2' },
-      },
+      { event: 'reload', detail: { ok: false, reason: 'SIGHUP', faults: 2, added: [], removed: [] } },
       {
         event: 'operator-action',
         tenant: 'acme',
@@ -249,9 +262,16 @@ describe('an audit log', () => {
       refusal,
     ];
     for (const event of events) log.record(event);
-    expect(lines.map((line) => auditLineSchema.parse(JSON.parse(line)).event)).toEqual(
-      events.map(({ event }) => event),
-    );
+    const record = keypairTrail(log);
+    record({ ...keypair, kind: 'rotated', from: 'AKIA1' });
+    record({ ...keypair, kind: 'refused', until: 0, replacedBy: undefined });
+    record({ ...keypair, kind: 'accepted' });
+    expect(lines.map((line) => auditLineSchema.parse(JSON.parse(line)).event)).toEqual([
+      ...events.map(({ event }) => event),
+      'rotation',
+      'keypair-refused',
+      'keypair-accepted',
+    ]);
     expect(lines.join('')).not.toContain('store-key');
     expect(lines.join('')).toContain(sessionHash('store-key'));
   });
@@ -274,9 +294,13 @@ describe('an audit log', () => {
 
   it('has a schema that describes every event and refuses what it does not know', () => {
     const { oneOf } = auditJsonSchema() as { oneOf: { description: string; properties: object }[] };
-    expect(oneOf).toHaveLength(11);
+    expect(oneOf).toHaveLength(12);
     for (const { description } of oneOf) expect(description).toMatch(/\.$/);
-    const line = { time: new Date(0).toISOString(), event: 'reload', detail: { ok: true, reason: 'file' } };
+    const line = {
+      time: new Date(0).toISOString(),
+      event: 'reload',
+      detail: { ok: true, reason: 'file changed', faults: 0, added: ['acme'], removed: [] },
+    };
     expect(auditLineSchema.safeParse(line).success).toBe(true);
     expect(auditLineSchema.safeParse({ ...line, password: 'x' }).success).toBe(false);
     expect(auditLineSchema.safeParse({ ...line, event: 'other' }).success).toBe(false);
