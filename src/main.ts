@@ -1,9 +1,6 @@
 #!/usr/bin/env node
 import { runCli } from './cli/cli.ts';
+import { runAsProcess } from './cli/process.ts';
 
-process.exitCode = await runCli(process.argv.slice(2), {
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  env: process.env,
-});
+const args = process.argv.slice(2);
+await runAsProcess(process, args[0] ?? '', (terminal) => runCli(args, terminal));

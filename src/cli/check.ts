@@ -1,10 +1,9 @@
 import { parseArgs } from 'node:util';
 import { type Fault, formatFault } from '../config/fault.ts';
 import { readConfig } from '../config/load.ts';
-import { CliError, type Command, EXIT } from './command.ts';
-import { isColoured, renderFaults } from './fault-report.ts';
-
-const DEFAULT_FILE = 'countersign.yaml';
+import { CliError, type Command, DEFAULT_FILE, EXIT } from './command.ts';
+import { renderFaults } from './fault-report.ts';
+import { styleOf } from './style.ts';
 
 export const checkCommand: Command = {
   name: 'check',
@@ -20,6 +19,7 @@ Options:
   --strict   warnings are faults
   --json     one JSON object: {ok, file, faults, warnings}; each fault is
              {file, line, column, path, message, found?, expected?, hint?}
+  --help     this text
 
 Examples:
   countersign check config/demo.yaml
@@ -46,7 +46,7 @@ Exit codes: 0 sound (warnings or not), 1 faults, 2 FILE cannot be read.
     if (values.json) {
       terminal.stdout.write(`${JSON.stringify({ ok, file, faults, warnings }, null, 2)}\n`);
     } else {
-      terminal.stdout.write(renderFaults(faults, warnings, isColoured(terminal.stdout, terminal.env)));
+      terminal.stdout.write(renderFaults(faults, warnings, styleOf(terminal.stdout, terminal.env)));
       terminal.stdout.write(`${summary(file, faults, warnings)}\n`);
     }
     return ok ? EXIT.ok : EXIT.failed;

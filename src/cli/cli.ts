@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { didYouMean } from '../config/allowed-keys.ts';
 import { checkCommand } from './check.ts';
 import { CliError, type Command, EXIT, type Terminal } from './command.ts';
+import { doctorCommand } from './doctor.ts';
 import { hashPasswordCommand } from './hash-password.ts';
+import { reportDefect } from './process.ts';
 import { schemaCommand } from './schema.ts';
 import { serveCommand } from './serve.ts';
 import { serviceCommand } from './service.ts';
@@ -11,6 +14,7 @@ import { verifyCommand } from './verify.ts';
 const COMMANDS: readonly Command[] = [
   serveCommand,
   checkCommand,
+  doctorCommand,
   serviceCommand,
   signCommand,
   verifyCommand,
@@ -27,6 +31,9 @@ ${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(15)}${summary}`).join('\n
 
 countersign COMMAND --help   what a command does, with examples
 countersign --version        the version
+
+Exit codes: 0 done, 1 the answer is no, 2 bad arguments, input or configuration, 70 a defect of Countersign.
+Environment: NO_COLOR=1 no colours, COUNTERSIGN_DEBUG=1 the stack of a defect.
 `;
 
 /** Runs the command line `args` (without node and script) and resolves to the exit code. */
@@ -36,15 +43,14 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     terminal.stdout.write(`${version()}\n`);
     return EXIT.ok;
   }
+  if (name === 'help' && rest[0] !== undefined) return runCli([rest[0], '--help'], terminal);
   if (name === '--help' || name === '-h' || name === 'help') {
     terminal.stdout.write(OVERVIEW);
     return EXIT.ok;
   }
   const command = COMMANDS.find((one) => one.name === name);
   if (command === undefined) {
-    terminal.stderr.write(
-      name === undefined ? OVERVIEW : `countersign: no command "${name}"; see countersign --help\n`,
-    );
+    terminal.stderr.write(name === undefined ? OVERVIEW : `countersign: ${noCommand(name)}\n`);
     return EXIT.usage;
   }
   if (rest.includes('--help') || rest.includes('-h')) {
@@ -55,18 +61,27 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     return await command.run(rest, terminal);
   } catch (error) {
     const userError = asUserError(error);
-    if (userError === undefined) throw error;
+    if (userError === undefined) return reportDefect(error, command.name, terminal);
     terminal.stderr.write(`countersign ${command.name}: ${userError.message}\n`);
     return userError.exitCode;
   }
 }
 
-/** Errors of the user's making: our own, and those of node's argument parser. */
+function noCommand(name: string): string {
+  const meant = didYouMean(
+    name,
+    COMMANDS.map((command) => command.name),
+  );
+  return `no command "${name}"; ${meant === undefined ? 'see countersign --help' : `did you mean ${meant}?`}`;
+}
+
+/** Errors of the user's making: our own, those of node's argument parser, and what the machine did not allow. */
 function asUserError(error: unknown): CliError | undefined {
   if (error instanceof CliError) return error;
-  const { code } = error as { code?: unknown };
-  if (typeof code !== 'string' || !code.startsWith('ERR_PARSE_ARGS_')) return undefined;
-  return new CliError((error as Error).message.split('. ')[0] ?? 'bad arguments');
+  const { code, syscall, message } = (error ?? {}) as { code?: unknown; syscall?: unknown; message?: unknown };
+  if (typeof code !== 'string') return undefined;
+  if (code.startsWith('ERR_PARSE_ARGS_')) return new CliError(String(message).split('. ')[0] ?? 'bad arguments');
+  return typeof syscall === 'string' ? new CliError(String(message), EXIT.failed) : undefined;
 }
 
 function version(): string {

@@ -6,6 +6,9 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** The configuration where a command is given no FILE. */
+export const DEFAULT_FILE = 'countersign.yaml';
+
 /** Exit codes, the same for every command. */
 export const EXIT = {
   ok: 0,
@@ -13,6 +16,8 @@ export const EXIT = {
   failed: 1,
   /** The command could not run as it was called: unknown option, missing argument, unreadable input. */
   usage: 2,
+  /** A defect of ours (EX_SOFTWARE of sysexits). */
+  defect: 70,
 } as const;
 
 /** One subcommand of `countersign`; one file each. */

@@ -1,32 +1,24 @@
-import { styleText } from 'node:util';
 import { type Fault, placeOf } from '../config/fault.ts';
-import type { Terminal } from './command.ts';
-
-/** Whether a stream shows colours: it is a terminal, and nobody has said no (https://no-color.org). */
-export function isColoured(stream: NodeJS.WritableStream, env: Terminal['env']): boolean {
-  return 'isTTY' in stream && stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
-}
+import type { Style } from './style.ts';
 
 /** One block for each fault and each warning, with an empty line behind it; empty when there are none. */
-export function renderFaults(faults: readonly Fault[], warnings: readonly Fault[], coloured: boolean): string {
-  const style = (format: Parameters<typeof styleText>[0], text: string) =>
-    coloured ? styleText(format, text, { validateStream: false }) : text;
+export function renderFaults(faults: readonly Fault[], warnings: readonly Fault[], style: Style): string {
   const block = (raw: Fault, word: string) => {
     const fault = printable(raw);
     return [
-      `${word} ${style('bold', placeOf(fault))}${fault.path === '' ? '' : `  ${fault.path}`}`,
+      `${word} ${style.bold(placeOf(fault))}${fault.path === '' ? '' : `  ${fault.path}`}`,
       `  ${fault.message}`,
       ...(fault.found === undefined ? [] : [`  found:    ${fault.found}`]),
       // "expected …" as the message says it already.
       ...(fault.expected === undefined || fault.message === `expected ${fault.expected}`
         ? []
         : [`  expected: ${fault.expected}`]),
-      ...(fault.hint === undefined ? [] : [`  ${style('cyan', 'hint:')}     ${fault.hint}`]),
+      ...(fault.hint === undefined ? [] : [`  ${style.bold('hint:')}     ${fault.hint}`]),
     ];
   };
   const blocks = [
-    ...faults.map((fault) => block(fault, style('red', 'fault'))),
-    ...warnings.map((fault) => block(fault, style('yellow', 'warning'))),
+    ...faults.map((fault) => block(fault, style.bad('fault'))),
+    ...warnings.map((fault) => block(fault, style.warning('warning'))),
   ];
   return blocks.map((lines) => `${lines.join('\n')}\n\n`).join('');
 }

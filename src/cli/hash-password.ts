@@ -4,7 +4,7 @@ import { CliError, type Command, EXIT, readAll, type Terminal } from './command.
 
 export const hashPasswordCommand: Command = {
   name: 'hash-password',
-  summary: 'Hash a password for the users of a tenant.',
+  summary: 'hash a password for the users of a tenant',
   help: `Usage: countersign hash-password
 
 Reads a password and prints its argon2id hash, to be put into the configuration as a user's passwordHash.
@@ -12,9 +12,14 @@ Reads a password and prints its argon2id hash, to be put into the configuration 
 On a terminal the password is asked for twice and not shown. Otherwise the first line of standard input is the
 password; it never stands in the arguments, where every process on the machine could read it.
 
+Options:
+  --help   this text
+
 Examples:
   countersign hash-password
   printf '%s\\n' "$PASSWORD" | countersign hash-password
+
+Exit codes: 0 hashed, 2 no password, or two that differ.
 `,
   async run(args, terminal) {
     if (args.length > 0)

@@ -13,9 +13,14 @@ export const schemaCommand: Command = {
 Prints the JSON Schema (2020-12) of the configuration file, for editors and linters, or of
 one line of the audit log, for what reads it.
 
+Options:
+  --help   this text
+
 Examples:
   countersign schema > countersign.schema.json
   countersign schema audit > audit.schema.json
+
+Exit codes: 0 printed, 2 bad arguments.
 `,
   async run(args, terminal) {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true, options: {} });

@@ -16,10 +16,9 @@ import { openStore } from '../session/open-store.ts';
 import { RemovedTenants } from '../session/removed-tenants.ts';
 import { DIALECTS } from '../signing/dialect.ts';
 import type { Snapshot } from '../snapshot.ts';
-import { CliError, type Command, EXIT, type Terminal } from './command.ts';
+import { CliError, type Command, DEFAULT_FILE, EXIT, type Terminal } from './command.ts';
 import { recordReload } from './reload-log.ts';
 
-const DEFAULT_FILE = 'countersign.yaml';
 /** How long a start waits for the session store, in milliseconds. */
 const STORE_PATIENCE = 2000;
 
@@ -33,6 +32,9 @@ The request log goes to stdout, one JSON line per request. SIGTERM and SIGINT st
 accepting, let requests in flight finish (config key: drain) and exit 0.
 SIGHUP, and a change of FILE or of a users or secret file it names, reload the
 configuration; one with faults is logged and changes nothing.
+
+Options:
+  --help   this text
 
 Examples:
   countersign serve config/demo.yaml      gateway, reference Service and demo page in one process

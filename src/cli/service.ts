@@ -27,6 +27,8 @@ Examples:
   countersign service
   SECRET=… countersign service --port 9000 --access-key AKIAEXAMPLE --secret-key-env SECRET
   countersign service --clock-offset=-600
+
+Exit codes: 0 stopped by a signal, 1 it cannot listen, 2 bad arguments.
 `;
 
 const OPTIONS = {

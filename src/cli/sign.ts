@@ -21,8 +21,9 @@ and writes for each {"dateStamp", "bodyHash", "signingKey", "stringToSign", "sig
 
 Options:
   --explain   print the string to sign, line by line, instead; no secret and no signing key
+  --help      this text
 
-Example:
+Examples:
   countersign sign --explain < request.json
 
 Exit codes: 0 signed, 2 bad input (the message names the field).

@@ -34,7 +34,10 @@ Prints {"ok": true} or {"ok": false, "reason": …} for each as JSON.
 Reasons: authorization-missing, authorization-malformed, date-invalid, version-missing,
 clock-skew, access-key-unknown, signature-mismatch.
 
-Example:
+Options:
+  --help   this text
+
+Examples:
   countersign verify < signed.json
 
 Exit codes: 0 all are ok, 1 at least one is not, 2 bad input (the message names the field).

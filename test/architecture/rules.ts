@@ -8,6 +8,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['login', 'forward'],
   ['edge', 'operator'],
   ['gateway.ts', 'config', 'service'],
+  ['doctor'],
   ['cli'],
   ['main.ts'],
 ];
