@@ -9,6 +9,7 @@ import { schemaCommand } from './schema.ts';
 import { serveCommand } from './serve.ts';
 import { serviceCommand } from './service.ts';
 import { signCommand } from './sign.ts';
+import { smokeCommand } from './smoke.ts';
 import { verifyCommand } from './verify.ts';
 
 const COMMANDS: readonly Command[] = [
@@ -16,6 +17,7 @@ const COMMANDS: readonly Command[] = [
   checkCommand,
   doctorCommand,
   serviceCommand,
+  smokeCommand,
   signCommand,
   verifyCommand,
   hashPasswordCommand,

@@ -8,7 +8,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['login', 'forward'],
   ['edge', 'operator'],
   ['gateway.ts', 'config', 'service'],
-  ['doctor'],
+  ['doctor', 'smoke'],
   ['cli'],
   ['main.ts'],
 ];

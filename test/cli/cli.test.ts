@@ -7,7 +7,7 @@ const COMMANDS = [...OVERVIEW.matchAll(/^ {2}([a-z-]+) {2,}\S/gm)].map(([, name]
 
 it('--help lists the commands, and what holds for all of them', () => {
   expect(COMMANDS).toEqual(
-    expect.arrayContaining(['serve', 'doctor', 'service', 'sign', 'verify', 'hash-password', 'schema']),
+    expect.arrayContaining(['serve', 'doctor', 'service', 'smoke', 'sign', 'verify', 'hash-password', 'schema']),
   );
   expect(OVERVIEW).toMatch(/^Exit codes: 0 .*, 1 .*, 2 .*, 70 /m);
   expect(OVERVIEW).toMatch(/^Environment: NO_COLOR/m);
