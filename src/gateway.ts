@@ -9,6 +9,7 @@ import { corsHeaders } from './edge/refusal.ts';
 import type { EdgeHandlers } from './edge/server.ts';
 import type { Admission, Inbound } from './exchange.ts';
 import { ClientGone, receiveBody } from './forward/body.ts';
+import type { Endpoints } from './forward/endpoints.ts';
 import { forward } from './forward/forward.ts';
 import { createForwardParts } from './forward/parts.ts';
 import { UpgradeRelay } from './forward/upgrade.ts';
@@ -44,8 +45,8 @@ export interface GatewayOptions {
 export interface Gateway extends EdgeHandlers {
   /** The whole edge as a Hono app, to be mounted in somebody else's server on @hono/node-server. */
   readonly app: Hono<EdgeEnv>;
-  /** The open WebSockets and event streams, to be closed for a tenant that is no more. */
-  readonly streams: Pick<LiveStreams, 'endTenants'>;
+  /** What the operators' listener looks into. */
+  readonly insides: { readonly endpoints: Endpoints; readonly sessions: Sessions; readonly streams: LiveStreams };
   /** From now on every answer closes its connection. */
   drain(): void;
   /** Breaks what is still open: live streams, then upstream connections. The stores stay with whoever opened them. */
@@ -140,7 +141,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     app,
-    streams,
+    insides: { endpoints: parts.endpoints, sessions, streams },
     request(request, reply) {
       // node:http mislays what is pipelined behind an Upgrade that is not taken up.
       if (parts.draining || request.headers.upgrade !== undefined) reply.shouldKeepAlive = false;

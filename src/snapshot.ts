@@ -45,6 +45,15 @@ export interface AuditSettings {
   readonly refusals: RateLimit;
 }
 
+/** The operators' listener. Without a token or client certificates its host is a loopback address. */
+export interface OperatorSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly token: Secret | undefined;
+  /** PEM texts. With a `clientCa` only clients with a certificate of that authority are let in. */
+  readonly tls: { readonly cert: string; readonly key: Secret; readonly clientCa: string | undefined } | undefined;
+}
+
 /** A tenant as reached under one Host. */
 export interface Site {
   readonly tenant: Tenant;

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { didYouMean } from '../config/allowed-keys.ts';
 import { checkCommand } from './check.ts';
 import { CliError, type Command, EXIT, type Terminal } from './command.ts';
@@ -11,6 +10,7 @@ import { serviceCommand } from './service.ts';
 import { signCommand } from './sign.ts';
 import { smokeCommand } from './smoke.ts';
 import { verifyCommand } from './verify.ts';
+import { version } from './version.ts';
 
 const COMMANDS: readonly Command[] = [
   serveCommand,
@@ -84,9 +84,4 @@ function asUserError(error: unknown): CliError | undefined {
   if (typeof code !== 'string') return undefined;
   if (code.startsWith('ERR_PARSE_ARGS_')) return new CliError(String(message).split('. ')[0] ?? 'bad arguments');
   return typeof syscall === 'string' ? new CliError(String(message), EXIT.failed) : undefined;
-}
-
-function version(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

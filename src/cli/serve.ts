@@ -9,14 +9,18 @@ import { openAttempts } from '../login/open-attempts.ts';
 import type { Audit } from '../observe/audit.ts';
 import { keypairTrail } from '../observe/keypair-event.ts';
 import { createLog, type Log } from '../observe/log.ts';
+import { withObservers } from '../observe/observers.ts';
 import { openAudit } from '../observe/open-audit.ts';
-import { drain, listen, onReloadSignal, onStopSignal, untilReady } from '../process/lifecycle.ts';
+import { RequestMetrics } from '../observe/request-metrics.ts';
+import { Statistics } from '../observe/statistics.ts';
+import { drain, listen, onReloadSignal, onStopSignal, type Phase, untilReady } from '../process/lifecycle.ts';
 import { type RunningService, startService } from '../service/server.ts';
 import { openStore } from '../session/open-store.ts';
 import { RemovedTenants } from '../session/removed-tenants.ts';
 import { DIALECTS } from '../signing/dialect.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { CliError, type Command, DEFAULT_FILE, EXIT, type Terminal } from './command.ts';
+import { createOperatorListener, type OperatorListener } from './operator-listener.ts';
 import { recordReload } from './reload-log.ts';
 
 /** How long a start waits for the session store, in milliseconds. */
@@ -61,7 +65,9 @@ function load(file: string, terminal: Terminal): ConfigWatch {
 
 async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
   const snapshot = config.current;
-  const log = createLog(snapshot.logLevel);
+  const observers = { statistics: new Statistics(), requests: new RequestMetrics() };
+  const plainLog = createLog(snapshot.logLevel);
+  const log = config.operator ? withObservers(plainLog, Object.values(observers)) : plainLog;
   for (const warning of config.lastReload.warnings) {
     log.warn({ path: warning.path, line: warning.line }, formatFault(warning));
   }
@@ -87,14 +93,19 @@ async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
     onKeypair: keypairTrail(audit),
   });
   const server = createEdgeServer(snapshot.listen, gateway);
-  const removedTenants = new RemovedTenants(gateway.streams);
+  const removedTenants = new RemovedTenants(gateway.insides.streams);
   config.onReload(({ added, removed }) => {
     removedTenants.add(added);
     removedTenants.remove(removed, config.current.drain);
   });
+  let phase: Phase = 'starting';
+  const operator =
+    config.operator &&
+    createOperatorListener(config, { ...gateway.insides, ...observers, phase: () => phase, store, log, audit });
   const close = async () => {
     config.close();
     await gateway.close();
+    await operator?.close();
     await Promise.all([store.close(), attempts.close(), service?.close()]);
     await audit.close();
   };
@@ -105,16 +116,19 @@ async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
   }
   let port: number;
   try {
+    if (operator) await listenForOperators(operator, terminal);
     port = await listenOrExplain(server, snapshot.listen.port, snapshot.listen.host);
   } catch (error) {
     await close();
     log.flush();
     throw error;
   }
+  phase = 'ready';
   log.info({ host: snapshot.listen.host, port, tenants: snapshot.tenants.map(({ name }) => name) }, 'ready');
   terminal.stderr.write(`countersign is ready: ${originsOf(snapshot.tenants)}\n`);
 
   await new Promise<void>((resolve) => onStopSignal(resolve));
+  phase = 'draining';
   await stop(server, gateway, config.current.drain, log);
   await close();
   log.flush();
@@ -137,6 +151,13 @@ function startReferenceService(settings: ServiceSettings): Promise<RunningServic
 
 function listenOrExplain(server: Server, port: number, host: string): Promise<number> {
   return explainListen(listen(server, port, host), host, port, 'the gateway');
+}
+
+async function listenForOperators({ server, settings }: OperatorListener, terminal: Terminal): Promise<void> {
+  const { host, port, tls } = settings;
+  const actual = await explainListen(listen(server, port, host), host, port, 'the operators’ listener');
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${actual}`;
+  terminal.stderr.write(`countersign for operators: ${tls === undefined ? 'http' : 'https'}://${authority}\n`);
 }
 
 async function explainListen<T>(listening: Promise<T>, host: string, port: number, what: string): Promise<T> {

@@ -1,13 +1,13 @@
 import { dirname, resolve } from 'node:path';
 import { Secret } from '../secret.ts';
 import type { DialectName } from '../signing/dialect.ts';
-import type { Site, Snapshot } from '../snapshot.ts';
+import type { OperatorSettings, Site, Snapshot } from '../snapshot.ts';
 import { hostsOf, type Lifetime, type Tenant } from '../tenant.ts';
 import { readYaml, UnreadableError, type YamlDocument } from './document.ts';
 import { ConfigError, type Fault } from './fault.ts';
 import { type FixedSetting, fixedSettings } from './fixed-settings.ts';
 import { Keypairs } from './keypairs.ts';
-import { isLoopback } from './loopback.ts';
+import { buildOperator } from './operator.ts';
 import { type Config, configSchema } from './schema.ts';
 import { tenantSchema } from './schema-tenant.ts';
 import { type Environment, SecretReader } from './secrets.ts';
@@ -28,6 +28,7 @@ export interface ServiceSettings {
 export interface ResolvedConfig {
   readonly snapshot: Snapshot;
   readonly service: ServiceSettings | undefined;
+  readonly operator: OperatorSettings | undefined;
   /** Settings that only a restart can change. */
   readonly fixed: readonly FixedSetting[];
   readonly keypairs: Keypairs;
@@ -120,9 +121,8 @@ function resolveConfig(
   const sites = buildSites(tenants, config, document, faults);
   const sessions = buildSessions(config, lifetime, secrets, document, faults);
   const service = buildService(config, secrets);
-  const token =
-    config.operator?.token === undefined ? undefined : secrets.read(config.operator.token, ['operator', 'token']);
-  checkOperator(config, document, faults);
+  const { folder } = context;
+  const operator = config.operator && buildOperator(config.operator, { secrets, document, folder, faults });
 
   const { failedLogins, ...limits } = config.limits;
   const rate = (limit: { requests: number; per: number }) => ({ requests: limit.requests, window: limit.per });
@@ -149,7 +149,8 @@ function resolveConfig(
       tenants,
     },
     service,
-    fixed: fixedSettings({ config, sessions, service, token }, document),
+    operator,
+    fixed: fixedSettings({ config, sessions, service, token: operator?.token }, document),
   };
 }
 
@@ -161,14 +162,6 @@ function findFaultsOfMeaning(document: YamlDocument, context: TenantContext): vo
     const tenant = validate(document, tenantSchema, ['tenants', name]).value;
     if (tenant !== undefined) buildTenant(name, tenant, context);
   }
-}
-
-/** Whoever reaches the operators' listener rules the gateway. */
-function checkOperator({ operator }: Config, document: YamlDocument, faults: Fault[]): void {
-  if (operator === undefined || operator.token !== undefined || isLoopback(operator.host)) return;
-  const message = `the operators’ listener on ${operator.host} has no token: anyone who reaches it could use it`;
-  const hint = 'add token: { env: NAME }, or listen on 127.0.0.1';
-  faults.push(document.fault(['operator', 'host'], message, { hint }));
 }
 
 function buildSites(

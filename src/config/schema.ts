@@ -49,10 +49,19 @@ export const configSchema = z.strictObject({
     .strictObject({
       host: z.string().min(1).prefault('127.0.0.1'),
       port: port.prefault(9090),
-      token: secret.optional(),
+      token: secret
+        .optional()
+        .describe('Bearer token, needed where the host is not loopback and no clientCa is given.'),
+      tls: z
+        .strictObject({
+          cert: z.string().min(1).describe('Path of the certificate chain, PEM.'),
+          key: secret.describe('Its private key, PEM: { file: path } or { env: NAME }.'),
+          clientCa: z.string().min(1).optional().describe('Path of the authority of client certificates, PEM; mTLS.'),
+        })
+        .optional(),
     })
     .optional()
-    .describe('The operators’ listener. Read and checked; this version does not open it yet.'),
+    .describe('The operators’ listener: API, health, metrics and status page. Not opened when left out.'),
   sessions: z
     .strictObject({
       store: z

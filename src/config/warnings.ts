@@ -1,6 +1,6 @@
+import { isLoopback } from '../process/loopback.ts';
 import type { YamlDocument } from './document.ts';
 import type { Fault, PathSegment } from './fault.ts';
-import { isLoopback } from './loopback.ts';
 import type { Config } from './schema.ts';
 import type { TenantConfig } from './schema-tenant.ts';
 
@@ -31,9 +31,10 @@ export function findWarnings(config: Config, inline: readonly PathSegment[][], d
 
 function warnOfOperator({ operator }: Config, warn: Warn): void {
   if (operator === undefined || isLoopback(operator.host)) return;
+  const inTheClear = operator.tls === undefined ? ', and without tls its token crosses the network in the clear' : '';
   warn(
     ['operator', 'host'],
-    `the operators’ listener is on ${operator.host}, where others than this machine may reach it`,
+    `the operators’ listener is on ${operator.host}, where others than this machine may reach it${inTheClear}`,
     'listen on 127.0.0.1, or keep the port inside the cluster’s own network',
   );
 }

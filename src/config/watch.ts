@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Snapshot } from '../snapshot.ts';
+import type { OperatorSettings, Snapshot } from '../snapshot.ts';
 import { ConfigError, type Fault } from './fault.ts';
 import { areSame, FileWatch, type Fingerprints, fingerprintsOf } from './file-watch.ts';
 import { changedSettings, keepFixedSettings } from './fixed-settings.ts';
@@ -88,6 +88,11 @@ export class ConfigWatch {
   /** The reference Service to start beside the gateway, as it was at the start. */
   get service(): ServiceSettings | undefined {
     return this.#initial.service;
+  }
+
+  /** The operators' listener, as it was at the start. */
+  get operator(): OperatorSettings | undefined {
+    return this.#initial.operator;
   }
 
   /** The newest result; the first is that of the start. */

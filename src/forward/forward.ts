@@ -7,7 +7,7 @@ import type { DayKeyCache } from '../signing/day-key.ts';
 import { sign } from '../signing/sign.ts';
 import type { Keypair } from '../tenant.ts';
 import { ClientGone, limitedBody, type ReceivedBody } from './body.ts';
-import type { Endpoints } from './endpoints.ts';
+import type { Endpoints, Outcome } from './endpoints.ts';
 import { failureOf, problemOf } from './failure.ts';
 import type { KeypairWatch } from './keypair-watch.ts';
 import { ReplyRelay } from './reply.ts';
@@ -98,11 +98,14 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
   event.attempts++;
   const trace = event.trace.attempt(lease.origin, inbound.target, event);
   let streamOver: (() => void) | undefined;
+  let clientLeft = false;
 
   const onClose = () => {
-    if (!reply.writableFinished) relay.abandon();
+    if (reply.writableFinished) return;
+    clientLeft = true;
+    relay.abandon();
   };
-  const over = (outcome: 'answered' | 'unreachable' | 'failed', failure?: string) => {
+  const over = (outcome: Outcome, failure?: string) => {
     reply.off('close', onClose);
     trace.end(failure);
     streamOver?.();
@@ -112,6 +115,8 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
     onHead(head, status) {
       trace.answered(status);
       event.upstreamMs = performance.now() - startedAt;
+      event.eventStream = head.isEventStream;
+      lease.noteDate(head.date, parts.clock(), event.upstreamMs);
       if (head.quota !== undefined) keypair.quota = head.quota;
       const other = parts.keypairs.judge(permit, signed, { status, isProblem: head.isProblem });
       if (other !== undefined && streamed === undefined && !course.wasRefused) {
@@ -134,8 +139,9 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
       turns.resolve();
     },
     onBroken(error) {
-      event.reason = failureOf(error).code;
-      over('failed', event.reason);
+      const { code } = failureOf(error);
+      if (!clientLeft) event.reason = code;
+      over(clientLeft ? 'abandoned' : 'failed', code);
       turns.resolve();
     },
     onFailure(error) {
@@ -155,7 +161,7 @@ function startAttempt(forwarding: Forwarding, parts: ForwardParts, course: Cours
     },
   });
   const refuse = (reason: unknown) => {
-    over('failed', reason instanceof Problem ? reason.code : 'aborted');
+    over('abandoned', reason instanceof Problem ? reason.code : 'aborted');
     turns.reject(reason);
   };
 

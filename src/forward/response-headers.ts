@@ -41,6 +41,8 @@ export interface ResponseHead {
   readonly isProblem: boolean;
   /** The upstream's `X-RateLimit-*`, verbatim, when it sent all three. */
   readonly quota: RateFigures | undefined;
+  /** The upstream's Date header. */
+  readonly date: string | undefined;
 }
 
 /**
@@ -60,6 +62,7 @@ export function responseHead(
   let limit: string | undefined;
   let remaining: string | undefined;
   let reset: string | undefined;
+  let date: string | undefined;
   const { upstream } = inbound.tenant;
 
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -95,6 +98,9 @@ export function responseHead(
       case 'x-ratelimit-reset':
         reset = value;
         break;
+      case 'date':
+        date = value;
+        break;
     }
     headers.push(name, value);
   }
@@ -102,7 +108,7 @@ export function responseHead(
   headers.push('X-Request-ID', inbound.requestId);
   const quota =
     limit === undefined || remaining === undefined || reset === undefined ? undefined : { limit, remaining, reset };
-  return { headers, contentLength, isEventStream, isProblem, quota };
+  return { headers, contentLength, isEventStream, isProblem, quota, date };
 }
 
 function text(value: string | Buffer | undefined): string {

@@ -5,6 +5,7 @@ import type { Permit } from '../exchange.ts';
 import type { RequestEvent } from '../observe/request-event.ts';
 import type { Problem } from '../problem.ts';
 import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
+import type { Outcome } from './endpoints.ts';
 import { failureOf, problemOf } from './failure.ts';
 import { type ForwardParts, stamp } from './forward.ts';
 import { requestHeaders } from './request-headers.ts';
@@ -52,6 +53,7 @@ export class UpgradeRelay {
     event.attempts = 1;
     const trace = event.trace.attempt(lease.origin, inbound.target, event);
     let answered = false;
+    let outcome: Outcome = 'abandoned';
     let streamOver: (() => void) | undefined;
 
     const standIn: IncomingMessage = Object.create(request, {
@@ -67,7 +69,7 @@ export class UpgradeRelay {
     socket.once('close', () => {
       streamOver?.();
       trace.end('aborted');
-      lease.release(answered ? 'answered' : 'failed', this.#parts.clock());
+      lease.release(outcome, this.#parts.clock());
       over();
     });
     this.#dress.set(standIn, (outgoing) => {
@@ -89,6 +91,7 @@ export class UpgradeRelay {
       });
       const onAnswer = (response: IncomingMessage, ownHeaders: Record<string, string>) => {
         answered = true;
+        outcome = 'answered';
         clearTimeout(timer);
         socket.off('readable', onReadable);
         event.upstreamMs = performance.now() - startedAt;
@@ -121,6 +124,7 @@ export class UpgradeRelay {
         const failure = failureOf(error);
         event.reason = failure.code;
         trace.end(failure.code);
+        if (!answered && !socket.destroyed) outcome = failure.kind.startsWith('connect') ? 'unreachable' : 'failed';
         // The library ends the socket as soon as this returns.
         if (!answered && !socket.destroyed) upgrading.refuse(problemOf(failure));
       },

@@ -7,6 +7,9 @@ const BUFFER = 8192;
 /** A line waits at most this long in the buffer, in milliseconds. */
 const FLUSH_EVERY = 250;
 
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
 /** The process's log: JSON lines. */
 export interface Log {
   /** The one line of one request. */
@@ -14,6 +17,9 @@ export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+  /** The level from which on lines are written. */
+  level(): LogLevel;
+  setLevel(level: LogLevel): void;
   /** Writes out what is buffered; call before the process exits. */
   flush(): void;
 }
@@ -42,6 +48,10 @@ export function createLog(level: LevelWithSilent | string, stream?: DestinationS
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
+    level: () => logger.level as LogLevel,
+    setLevel(chosen) {
+      logger.level = chosen;
+    },
     flush() {
       clearInterval(timer);
       try {

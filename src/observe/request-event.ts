@@ -41,6 +41,8 @@ export interface RequestEvent {
   bytesOut: number;
   /** The client left, or the reply broke, before it was whole. */
   aborted: boolean;
+  /** The reply is a stream of server-sent events, which lasts as long as both sides like. */
+  eventStream: boolean;
 }
 
 export function openEvent(
@@ -75,6 +77,7 @@ export function openEvent(
     bytesIn: 0,
     bytesOut: 0,
     aborted: false,
+    eventStream: false,
   };
 }
 

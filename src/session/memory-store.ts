@@ -67,6 +67,12 @@ export function createMemoryStore(options: MemoryStoreOptions): SessionStore {
     async list(owner) {
       return listOf(owner);
     },
+    count(owner) {
+      const now = clock();
+      let count = 0;
+      for (const session of sessions.values()) if (isOwnedBy(session, owner) && isLive(session, now)) count++;
+      return count;
+    },
     async endAll(owner, except) {
       const ended = listOf(owner).filter(({ key }) => key !== except);
       for (const { key } of ended) end(key);

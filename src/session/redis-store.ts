@@ -107,6 +107,10 @@ class RedisStore implements SessionStore {
     return entries.flatMap(({ session }) => session ?? []);
   }
 
+  count(owner: SessionOwner): Promise<number> {
+    return answered(this.#client.zcount(this.#indexKey(owner), `(${this.#clock()}`, '+inf'));
+  }
+
   async endAll(owner: SessionOwner, except?: string): Promise<number> {
     const entries = (await this.#entries(owner)).filter(({ key }) => key !== except);
     let ended = 0;

@@ -27,6 +27,8 @@ export class Sessions {
   readonly #clock: () => number;
   /** Keys whose use is being written, so that parallel requests of one page write it once. */
   readonly #touching = new Set<string>();
+  #created = 0;
+  #ended = 0;
 
   constructor(options: { store: SessionStore; clock: () => number }) {
     this.#store = options.store;
@@ -49,7 +51,7 @@ export class Sessions {
    * known before the login (planted or stolen) is worth nothing after it.
    */
   async open(identity: SessionIdentity, previous?: string): Promise<{ id: string; session: Session }> {
-    if (previous !== undefined) await this.#store.end(sessionKey(previous));
+    if (previous !== undefined) await this.end(sessionKey(previous));
     const id = randomBytes(32).toString('base64url');
     const now = this.#clock();
     const session: Session = {
@@ -63,12 +65,15 @@ export class Sessions {
       lifetime: identity.lifetime,
     };
     await this.#store.create(session);
+    this.#created++;
     return { id, session };
   }
 
   /** Ends one session by its store key; gives whether there was one. */
-  end(key: string): Promise<boolean> {
-    return this.#store.end(key);
+  async end(key: string): Promise<boolean> {
+    const wasThere = await this.#store.end(key);
+    if (wasThere) this.#ended++;
+    return wasThere;
   }
 
   /** An owner's live sessions, newest first. */
@@ -79,8 +84,20 @@ export class Sessions {
   }
 
   /** Ends all of an owner's sessions but the one with the key `except`; gives how many. */
-  endAll(owner: SessionOwner, except?: string): Promise<number> {
-    return this.#store.endAll(owner, except);
+  async endAll(owner: SessionOwner, except?: string): Promise<number> {
+    const ended = await this.#store.endAll(owner, except);
+    this.#ended += ended;
+    return ended;
+  }
+
+  /** How many sessions an owner has; see `SessionStore.count`. */
+  count(owner: SessionOwner): number | Promise<number> {
+    return this.#store.count(owner);
+  }
+
+  /** Sessions opened and ended by this process since it started; those that run out by themselves are not counted. */
+  get totals(): { readonly created: number; readonly ended: number } {
+    return { created: this.#created, ended: this.#ended };
   }
 
   #judge(session: Session | undefined, tenant: string): Session | undefined {

@@ -22,6 +22,8 @@ export interface SessionStore {
   /** Ends one session; gives whether there was one. Listeners hear of the key in either case. */
   end(key: string): Promise<boolean>;
   list(owner: SessionOwner): Promise<Session[]>;
+  /** How many there are, without reading them: may count those that have idled out but not reached their absolute expiry. */
+  count(owner: SessionOwner): number | Promise<number>;
   /** Ends all of an owner's sessions but the one with the key `except`; gives how many. */
   endAll(owner: SessionOwner, except?: string): Promise<number>;
   /**

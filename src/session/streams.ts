@@ -58,6 +58,13 @@ export class LiveStreams {
     for (const [key, { tenant }] of [...this.#live]) if (names.has(tenant)) this.#closeAll(key);
   }
 
+  /** How many streams are open. */
+  get count(): number {
+    let count = 0;
+    for (const { closers } of this.#live.values()) count += closers.size;
+    return count;
+  }
+
   /** Closes every stream and stops listening: the last step of a shutdown. */
   close(): void {
     this.#unsubscribe();

@@ -27,8 +27,9 @@ const PURE = /^(?:signing\/|policy\/|session\/(?!.*(?:store|redis))|forward\/ret
 
 /** Package → files that may know it. Every other file depends on our own contract in front of it. */
 const IMPORTERS: Readonly<Record<string, RegExp>> = {
-  hono: /^(?:edge\/|gateway\.ts$)/,
-  '@hono/node-server': /^(?:edge\/|gateway\.ts$)/,
+  hono: /^(?:edge\/|operator\/|gateway\.ts$)/,
+  '@hono/node-server': /^(?:edge\/|operator\/|gateway\.ts$)/,
+  'prom-client': /^operator\//,
   'http-proxy-3': /^forward\//,
   undici: /^forward\//,
   ioredis: /^(?:session|login)\/[^/]*redis[^/]*\.ts$/,

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { didYouMean, editDistance } from '../../src/config/allowed-keys.ts';
 import { readConfig } from '../../src/config/load.ts';
-import { isLoopback } from '../../src/config/loopback.ts';
+import { isLoopback } from '../../src/process/loopback.ts';
 import { ROOT } from '../kit/cli.ts';
 import { faultsOf, folderOf, load, MINIMAL } from './fixture.ts';
 

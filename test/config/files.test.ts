@@ -58,7 +58,14 @@ it('config/demo.yaml loads with an empty environment and warns of nothing', () =
 
 describe('config/example.yaml', () => {
   it('loads', () => {
-    const folder = folderOf({ 'acme-admin': 'secret', 'acme-admin-next': 'secret' });
+    const pem = (name: string) => readFileSync(join(ROOT, 'test/kit/tls', name), 'utf8');
+    const folder = folderOf({
+      'acme-admin': 'secret',
+      'acme-admin-next': 'secret',
+      'operator.pem': pem('loopback.pem'),
+      'operator.key': pem('loopback.key'),
+      'operators-ca.pem': pem('elsewhere.pem'),
+    });
     const env = {
       ACME_VISITOR_SECRET: 'secret',
       OPERATOR_TOKEN: 'token',

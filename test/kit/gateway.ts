@@ -14,8 +14,10 @@ import { createAudit } from '../../src/observe/audit.ts';
 import { auditLineSchema } from '../../src/observe/audit-event.ts';
 import { keypairTrail } from '../../src/observe/keypair-event.ts';
 import { createLog } from '../../src/observe/log.ts';
+import { withObservers } from '../../src/observe/observers.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import { ORIGIN } from './front-end.ts';
+import { newObservers, type Watched } from './operator.ts';
 import { type StrictUpstream, type StrictUpstreamOptions, startStrictUpstream } from './strict-upstream.ts';
 import { BACKEND_AI, SERVICE } from './verify-signature.ts';
 
@@ -24,6 +26,8 @@ export interface TestGateway {
   readonly server: Server;
   /** What the gateway logged, one JSON line each. */
   readonly log: readonly string[];
+  /** What an operators' listener can be built on. */
+  readonly watched: Watched;
   /** Lines of the audit log. */
   readonly audit: readonly string[];
   /** Throws when a line of the audit log is not as its schema says. */
@@ -120,7 +124,9 @@ async function serveConfig(config: object, clock: () => number, door: 'listener'
     rmSync(folder, { recursive: true });
   }
   const lines: string[] = [];
-  const log = createLog('info', { write: (line: string) => void lines.push(line) });
+  const observers = newObservers();
+  const plainLog = createLog('info', { write: (line: string) => void lines.push(line) });
+  const log = withObservers(plainLog, Object.values(observers));
   const audited: string[] = [];
   const audit = createAudit(
     {
@@ -151,6 +157,7 @@ async function serveConfig(config: object, clock: () => number, door: 'listener'
     server,
     log: lines,
     audit: audited,
+    watched: { gateway, snapshot, store, log, observers },
     async close() {
       const closed = once(server, 'close');
       server.close();

@@ -30,7 +30,7 @@ export async function startReloadingGateway(config: object): Promise<ReloadingGa
   const log = createLog('silent', { write: () => undefined });
   const gateway = createGateway({ snapshot: () => watch.current, store, attempts, log });
   const server = createEdgeServer(watch.current.listen, gateway);
-  const removedTenants = new RemovedTenants(gateway.streams);
+  const removedTenants = new RemovedTenants(gateway.insides.streams);
   watch.onReload(({ added, removed }) => {
     removedTenants.add(added);
     removedTenants.remove(removed, watch.current.drain);

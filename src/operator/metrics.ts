@@ -1,0 +1,206 @@
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { DURATION_BOUNDS, type DurationHistogram } from '../observe/request-metrics.ts';
+import { describeKeypairs, figure } from './keypairs.ts';
+import type { OperatorParts } from './parts.ts';
+
+type Labels = Readonly<Record<string, string>>;
+/** A sample of a metric: its labels and value. */
+type Sample = readonly [Labels, number];
+
+/**
+ * The metrics of the process, gathered when they are asked for from what its parts count anyway. Labels are names from
+ * the configuration or from fixed lists; an access key is none of them, nor is anything a client can choose.
+ */
+export function createMetrics(parts: OperatorParts): { readonly contentType: string; render(): Promise<string> } {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  requestMetrics(registry, parts);
+  upstreamMetrics(registry, parts);
+  sessionMetrics(registry, parts);
+  configurationMetrics(registry, parts);
+  return { contentType: registry.contentType, render: () => registry.metrics() };
+}
+
+function requestMetrics(registry: Registry, { requests }: OperatorParts): void {
+  const labels = ['tenant', 'route', 'method', 'status'];
+  counter(registry, 'countersign_http_requests_total', 'Requests and upgrades that are over.', labels, () =>
+    requests.requests().map((cell) => [cell.labels, cell.count]),
+  );
+  histogram(
+    registry,
+    'countersign_http_request_duration_seconds',
+    'From the head of a request to the end of its answer; upgrades, event streams and broken answers left out.',
+    () => requests.requests().map((cell) => [cell.labels, cell.durations]),
+  );
+  counter(registry, 'countersign_refusals_total', 'Answers by the gateway itself.', ['tenant', 'code'], () =>
+    requests.refusals().map((cell) => [cell.labels, cell.count]),
+  );
+}
+
+function upstreamMetrics(registry: Registry, parts: OperatorParts): void {
+  const { snapshot, endpoints, requests, clock } = parts;
+  const states = () => {
+    const origins = new Set(snapshot().tenants.flatMap(({ upstream }) => upstream.endpoints));
+    return [...origins].map((origin) => endpoints.describe(origin, clock()));
+  };
+  const name = 'countersign_upstream';
+  counter(registry, `${name}_attempts_total`, 'Attempts that are over, by outcome.', ['endpoint', 'outcome'], () =>
+    states().flatMap(({ origin: endpoint, attempts }) =>
+      Object.entries(attempts).map(([outcome, count]): Sample => [{ endpoint, outcome }, count]),
+    ),
+  );
+  histogram(registry, `${name}_response_seconds`, 'From the start of an attempt to the head of its response.', () =>
+    [...requests.upstream].map(([endpoint, durations]) => [{ endpoint }, durations]),
+  );
+  gauge(registry, `${name}_pending`, 'Attempts under way.', ['endpoint'], () =>
+    states().map(({ origin: endpoint, pending }) => [{ endpoint }, pending]),
+  );
+  gauge(
+    registry,
+    `${name}_cooling`,
+    '1 while an endpoint is tried last because it could not be reached.',
+    ['endpoint'],
+    () => states().map(({ origin: endpoint, cooling }) => [{ endpoint }, Number(cooling)]),
+  );
+  gauge(registry, `${name}_clock_skew_seconds`, 'Its clock minus ours, estimated.', ['endpoint'], () =>
+    states().flatMap(({ origin: endpoint, skew }): Sample[] => (skew ? [[{ endpoint }, skew.ms / 1000]] : [])),
+  );
+  const quotas = (figureName: 'limit' | 'remaining') => (): Sample[] =>
+    snapshot().tenants.flatMap((tenant) => {
+      const current = describeKeypairs(tenant, clock()).filter((keypair) => keypair.current);
+      return current.flatMap(({ role, quota }): Sample[] => {
+        const value = figure(quota?.[figureName]);
+        return value === null ? [] : [[{ tenant: tenant.name, role }, value]];
+      });
+    });
+  const labels = ['tenant', 'role'];
+  gauge(registry, 'countersign_keypairs_set_aside', 'Keypairs of a role that the Service refuses.', labels, () =>
+    snapshot().tenants.flatMap((tenant) =>
+      Object.entries(Object.groupBy(describeKeypairs(tenant, clock()), ({ role }) => role)).map(
+        ([role, ring = []]): Sample => [
+          { tenant: tenant.name, role },
+          ring.filter(({ setAsideUntil }) => setAsideUntil !== undefined).length,
+        ],
+      ),
+    ),
+  );
+  gauge(registry, 'countersign_keypair_quota_limit', 'X-RateLimit-Limit as last seen.', labels, quotas('limit'));
+  gauge(
+    registry,
+    'countersign_keypair_quota_remaining',
+    'X-RateLimit-Remaining as last seen.',
+    labels,
+    quotas('remaining'),
+  );
+}
+
+function sessionMetrics(registry: Registry, { store, sessions, streams }: OperatorParts): void {
+  const one = (value: () => number) => () => [[{}, value()]] as const;
+  counter(
+    registry,
+    'countersign_sessions_created_total',
+    'Sessions opened.',
+    [],
+    one(() => sessions.totals.created),
+  );
+  counter(
+    registry,
+    'countersign_sessions_ended_total',
+    'Sessions ended before their time.',
+    [],
+    one(() => sessions.totals.ended),
+  );
+  gauge(
+    registry,
+    'countersign_session_store_up',
+    '1 while the session store answers.',
+    [],
+    one(() => Number(store.ready)),
+  );
+  gauge(
+    registry,
+    'countersign_live_streams',
+    'Open WebSockets and event streams.',
+    [],
+    one(() => streams.count),
+  );
+}
+
+function configurationMetrics(registry: Registry, { reloads, phase, version }: OperatorParts): void {
+  if (reloads !== undefined) {
+    counter(registry, 'countersign_config_reloads_total', 'Reloads by result.', ['result'], () => [
+      [{ result: 'ok' }, reloads.counts.ok],
+      [{ result: 'failed' }, reloads.counts.failed],
+    ]);
+    gauge(registry, 'countersign_config_last_reload_successful', '0 while the file on disk has faults.', [], () => [
+      [{}, Number(reloads.last?.ok ?? true)],
+    ]);
+  }
+  gauge(registry, 'countersign_draining', '1 from the stop signal on.', [], () => [
+    [{}, Number(phase() === 'draining')],
+  ]);
+  gauge(registry, 'countersign_build_info', 'Always 1.', ['version', 'node'], () => [
+    [{ version, node: process.version }, 1],
+  ]);
+}
+
+function counter(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: string[],
+  read: () => readonly Sample[],
+): void {
+  new Counter({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [labels, value] of read()) this.inc(labels, value);
+    },
+  });
+}
+
+function gauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: string[],
+  read: () => readonly Sample[],
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [labels, value] of read()) this.set(labels, value);
+    },
+  });
+}
+
+/** The client library's own histogram can be observed but not set, so this one gives its samples itself. */
+function histogram(registry: Registry, name: string, help: string, read: () => [Labels, DurationHistogram][]): void {
+  const get = async () => ({
+    name,
+    help,
+    type: 'histogram',
+    aggregator: 'sum',
+    values: read().flatMap(([labels, { counts, sum }]) => {
+      let total = 0;
+      const buckets = [...counts].map((count, i) => {
+        total += count;
+        return { metricName: `${name}_bucket`, labels: { ...labels, le: DURATION_BOUNDS[i] ?? '+Inf' }, value: total };
+      });
+      return [
+        ...buckets,
+        { metricName: `${name}_sum`, labels, value: sum },
+        { metricName: `${name}_count`, labels, value: total },
+      ];
+    }),
+  });
+  registry.registerMetric({ name, get, reset: () => undefined } as unknown as Metric);
+}
