@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util';
 import { stringToSign } from '../signing/canonical.ts';
 import { parseDate, stampOf } from '../signing/date.ts';
 import { deriveSigningKey } from '../signing/day-key.ts';
-import { authorizationHeader, signatureOf } from '../signing/sign.ts';
+import { HmacKey } from '../signing/hmac.ts';
+import { authorizationHeader } from '../signing/sign.ts';
 import { CliError, type Command, EXIT } from './command.ts';
 import { dialectOf, readItems, type SigningItem, signingItem } from './signing-input.ts';
 
@@ -59,7 +60,7 @@ function signItem(item: SigningItem, place: string): Signed {
   const bodyHash = createHash('sha256').update(Buffer.from(request.bodyBase64, 'base64')).digest('hex');
   const key = deriveSigningKey(keypair.secretKey, day, request.host);
   const text = stringToSign(dialect, { ...request, bodyHash }, basic);
-  const signature = signatureOf(key, text);
+  const signature = new HmacKey(key).hex(text);
   return {
     dateStamp: basic,
     bodyHash,

@@ -101,9 +101,8 @@ function namedByConnection(inbound: Inbound): ReadonlySet<string> | undefined {
   return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
 }
 
+const NON_ASCII = /[^\x20-\x7e]/;
+
 function asBytes(text: string): string {
-  for (let i = 0; i < text.length; i++) {
-    if (text.charCodeAt(i) > 0x7e) return Buffer.from(text, 'utf8').toString('latin1');
-  }
-  return text;
+  return NON_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
 }

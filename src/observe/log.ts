@@ -2,8 +2,8 @@ import { type DestinationStream, destination, type LevelWithSilent, pino } from 
 import type { RequestEvent } from './request-event.ts';
 import { requestLine, timestamp } from './request-line.ts';
 
-/** Lines are gathered to this many bytes before they are written; must stay below sonic-boom's 16 KiB maxWrite. */
-const BUFFER = 8192;
+/** Lines are gathered to this many bytes before they are written, at most twice as many at once. */
+const BUFFER = 64 * 1024;
 /** A line waits at most this long in the buffer, in milliseconds. */
 const FLUSH_EVERY = 250;
 
@@ -26,7 +26,8 @@ export interface Log {
 
 /** Logs to stdout, buffered and asynchronous. A stream given in its place (tests, embedding) gets each line at once. */
 export function createLog(level: LevelWithSilent | string, stream?: DestinationStream): Log {
-  const buffered = stream === undefined ? destination({ dest: 1, sync: false, minLength: BUFFER }) : undefined;
+  const buffered =
+    stream === undefined ? destination({ dest: 1, sync: false, minLength: BUFFER, maxWrite: 2 * BUFFER }) : undefined;
   const sink: DestinationStream = stream ?? (buffered as DestinationStream);
   const logger = pino(
     {

@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { trimValue } from './canonical.ts';
+import { HmacKey } from './hmac.ts';
 
 /** k2 of service-api.md §5: HMAC-SHA256(HMAC-SHA256(secret, day), host), as raw bytes. `day` is `YYYYmmdd`. */
 export function deriveSigningKey(secretKey: string, day: string, host: string): Buffer {
@@ -11,7 +12,7 @@ interface Entry {
   readonly secretKey: string;
   readonly day: string;
   readonly host: string;
-  readonly key: KeyObject;
+  readonly key: HmacKey;
 }
 
 /**
@@ -30,11 +31,11 @@ export class DayKeyCache {
     return this.#entries.size;
   }
 
-  get(accessKey: string, secretKey: string, day: string, host: string): KeyObject {
+  get(accessKey: string, secretKey: string, day: string, host: string): HmacKey {
     const id = `${accessKey}\n${host}`;
     const known = this.#entries.get(id);
     if (known !== undefined && known.day === day && known.secretKey === secretKey) return known.key;
-    const key = createSecretKey(deriveSigningKey(secretKey, day, host));
+    const key = new HmacKey(deriveSigningKey(secretKey, day, host));
     this.#entries.delete(id);
     if (this.#entries.size >= this.#capacity) {
       const oldest = this.#entries.keys().next();

@@ -1,4 +1,3 @@
-import { createHmac, type KeyObject } from 'node:crypto';
 import type { Keypair } from '../tenant.ts';
 import { type SignedRequest, stringToSign } from './canonical.ts';
 import { stampOf } from './date.ts';
@@ -11,11 +10,6 @@ export interface Signature {
   readonly date: string;
   /** The Authorization header, a secret as long as the request is fresh. */
   readonly authorization: string;
-}
-
-/** Lowercase hex HMAC-SHA256 of the string to sign under the signing key k2. */
-export function signatureOf(signingKey: KeyObject | Buffer, text: string): string {
-  return createHmac('sha256', signingKey).update(text, 'utf8').digest('hex');
 }
 
 export function authorizationHeader(dialect: Dialect, accessKey: string, signature: string): string {
@@ -32,6 +26,6 @@ export function sign(
 ): Signature {
   const { basic, day } = stampOf(epochMs);
   const key = keys.get(keypair.accessKey, keypair.secretKey.reveal(), day, request.host);
-  const signature = signatureOf(key, stringToSign(dialect, request, basic));
+  const signature = key.hex(stringToSign(dialect, request, basic));
   return { date: basic, authorization: authorizationHeader(dialect, keypair.accessKey, signature) };
 }

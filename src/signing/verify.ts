@@ -4,7 +4,6 @@ import { type SignedRequest, stringToSign, trimValue } from './canonical.ts';
 import { parseDate, stampOf } from './date.ts';
 import type { DayKeyCache } from './day-key.ts';
 import type { Dialect } from './dialect.ts';
-import { signatureOf } from './sign.ts';
 
 /** Request time and server clock may be this far apart, in milliseconds (service-api.md §5, Clock). */
 export const MAX_CLOCK_DEVIATION = 15 * 60_000;
@@ -72,7 +71,7 @@ export function verify(
   const keypair = lookup(credential.accessKey);
   const { basic, day } = stampOf(instant);
   const key = keys.get(keypair?.accessKey ?? '', keypair?.secretKey.reveal() ?? '', day, request.host);
-  const expected = signatureOf(key, stringToSign(dialect, request, dialect.dateLine === 'basic' ? basic : date));
+  const expected = key.hex(stringToSign(dialect, request, dialect.dateLine === 'basic' ? basic : date));
   const matches = timingSafeEqual(Buffer.from(expected, 'latin1'), Buffer.from(credential.signature, 'latin1'));
   if (keypair === undefined) return refuse('access-key-unknown');
   return matches ? { ok: true, keypair } : refuse('signature-mismatch');

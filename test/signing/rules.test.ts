@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../src/secret.ts';
@@ -5,6 +6,7 @@ import { stringToSign, trimValue } from '../../src/signing/canonical.ts';
 import { parseDate, stampOf } from '../../src/signing/date.ts';
 import { DayKeyCache } from '../../src/signing/day-key.ts';
 import { DIALECTS } from '../../src/signing/dialect.ts';
+import { HmacKey } from '../../src/signing/hmac.ts';
 import { sign } from '../../src/signing/sign.ts';
 import { MAX_CLOCK_DEVIATION, type ReceivedRequest, verify } from '../../src/signing/verify.ts';
 import { Keypair } from '../../src/tenant.ts';
@@ -80,13 +82,28 @@ describe('canonical form', () => {
   });
 });
 
+describe('HMAC over blocks laid out in advance', () => {
+  it('is the HMAC of node:crypto, for any key of a digest’s length and any text', () => {
+    const keys = fc.uint8Array({ minLength: 32, maxLength: 32 });
+    const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.constant('한글 é'.repeat(2000)));
+    fc.assert(
+      fc.property(keys, texts, texts, (key, first, second) => {
+        const hmac = new HmacKey(Buffer.from(key));
+        for (const text of [first, second, first]) {
+          expect(hmac.hex(text)).toBe(createHmac('sha256', key).update(text, 'utf8').digest('hex'));
+        }
+      }),
+    );
+  });
+});
+
 describe('the day-key cache', () => {
   it('is bounded, keeps one key per keypair and host, and never gives one of another day or secret', () => {
     const cache = new DayKeyCache(3);
     const key = cache.get('A', 'secret', '20260315', 'h');
     expect(cache.get('A', 'secret', '20260315', 'h')).toBe(key);
-    expect(cache.get('A', 'secret', '20260316', 'h').equals(key)).toBe(false);
-    expect(cache.get('A', 'rotated', '20260316', 'h').equals(key)).toBe(false);
+    expect(cache.get('A', 'secret', '20260316', 'h')).not.toBe(key);
+    expect(cache.get('A', 'rotated', '20260316', 'h')).not.toBe(key);
     expect(cache.size).toBe(1);
     for (let i = 0; i < 100; i++) cache.get('A', 'secret', '20260315', `host-${i}`);
     expect(cache.size).toBe(3);
