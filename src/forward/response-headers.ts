@@ -30,6 +30,9 @@ export class InvalidResponseHeader extends Error {
   readonly code = 'HPE_INVALID_HEADER_TOKEN';
 }
 
+/** No response head is larger (forward/transport.ts); what spans more memory came in several reads. */
+const MAX_HEAD = 32 * 1024;
+
 /** A response's head, ready for the browser. */
 export interface ResponseHead {
   /** Name, value, name, value …; duplicates stay apart. */
@@ -65,12 +68,13 @@ export function responseHead(
   let date: string | undefined;
   const { upstream } = inbound.tenant;
 
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = text(rawHeaders[i]);
+  const pairs = textOf(rawHeaders);
+  for (let i = 0; i + 1 < pairs.length; i += 2) {
+    const name = pairs[i] as string;
     const lower = name.toLowerCase();
-    if (lower === 'connection') named = addNames(named, text(rawHeaders[i + 1]));
+    let value = pairs[i + 1] as string;
+    if (lower === 'connection') named = addNames(named, value);
     if (DROP.has(lower)) continue;
-    let value = text(rawHeaders[i + 1]);
     if (INVALID_VALUE.test(value)) throw new InvalidResponseHeader(`${lower} has a byte no header may have`);
     switch (lower) {
       case 'content-length':
@@ -111,8 +115,24 @@ export function responseHead(
   return { headers, contentLength, isEventStream, isProblem, quota, date };
 }
 
-function text(value: string | Buffer | undefined): string {
-  return typeof value === 'string' ? value : (value?.toString('latin1') ?? '');
+/** A head that arrived in one read lies in one piece of memory: decoding it whole costs less than each of its parts. */
+function textOf(raw: readonly (string | Buffer)[]): readonly string[] {
+  const first = raw[0];
+  const last = raw[raw.length - 1];
+  if (!Buffer.isBuffer(first) || !Buffer.isBuffer(last)) return raw.map(textOfOne);
+  const { buffer, byteOffset: start } = first;
+  const length = last.byteOffset + last.length - start;
+  if (last.buffer !== buffer || length < 0 || length > MAX_HEAD) return raw.map(textOfOne);
+  const head = Buffer.from(buffer, start, length).toString('latin1');
+  return raw.map((part) => {
+    if (!Buffer.isBuffer(part) || part.buffer !== buffer) return textOfOne(part);
+    const at = part.byteOffset - start;
+    return at < 0 || at + part.length > length ? textOfOne(part) : head.slice(at, at + part.length);
+  });
+}
+
+function textOfOne(part: string | Buffer): string {
+  return typeof part === 'string' ? part : part.toString('latin1');
 }
 
 /** What Connection commonly says names no header: leave the usual response alone. */

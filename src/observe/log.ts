@@ -1,11 +1,7 @@
-import { type DestinationStream, destination, type LevelWithSilent, pino } from 'pino';
+import { type DestinationStream, type LevelWithSilent, pino } from 'pino';
+import { stdoutSink } from './line-sink.ts';
 import type { RequestEvent } from './request-event.ts';
 import { requestLine, timestamp } from './request-line.ts';
-
-/** Lines are gathered to this many bytes before they are written, at most twice as many at once. */
-const BUFFER = 64 * 1024;
-/** A line waits at most this long in the buffer, in milliseconds. */
-const FLUSH_EVERY = 250;
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -26,9 +22,8 @@ export interface Log {
 
 /** Logs to stdout, buffered and asynchronous. A stream given in its place (tests, embedding) gets each line at once. */
 export function createLog(level: LevelWithSilent | string, stream?: DestinationStream): Log {
-  const buffered =
-    stream === undefined ? destination({ dest: 1, sync: false, minLength: BUFFER, maxWrite: 2 * BUFFER }) : undefined;
-  const sink: DestinationStream = stream ?? (buffered as DestinationStream);
+  const own = stream === undefined ? stdoutSink() : undefined;
+  const sink: DestinationStream = own ?? (stream as DestinationStream);
   const logger = pino(
     {
       level,
@@ -38,9 +33,6 @@ export function createLog(level: LevelWithSilent | string, stream?: DestinationS
     },
     sink,
   );
-  // Without a reader (a closed pipe) logging must not end the gateway.
-  buffered?.on('error', () => undefined);
-  const timer = buffered && setInterval(() => buffered.flush(), FLUSH_EVERY).unref();
   return {
     request(event) {
       const level = event.status >= 500 ? 'error' : 'info';
@@ -53,13 +45,6 @@ export function createLog(level: LevelWithSilent | string, stream?: DestinationS
     setLevel(chosen) {
       logger.level = chosen;
     },
-    flush() {
-      clearInterval(timer);
-      try {
-        buffered?.flushSync();
-      } catch {
-        // The destination was never opened or is gone: there is nobody left to tell.
-      }
-    },
+    flush: () => own?.close(),
   };
 }
