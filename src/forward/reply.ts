@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Inbound } from '../exchange.ts';
-import { type ResponseHead, responseHead } from './response-headers.ts';
+import { type ReceivedHeaders, type ResponseHead, responseHead } from './response-headers.ts';
 
 /** What node:http would not write in a status line. */
 const INVALID_TEXT = /[^\t\x20-\x7e\x80-\xff]/;
@@ -70,11 +70,15 @@ export class ReplyRelay implements Dispatcher.DispatchHandler {
     if (this.#reply.destroyed) this.abandon();
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, _headers: unknown, statusText = ''): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: ReceivedHeaders,
+    statusText = '',
+  ): void {
     // Informational responses are for this hop; the final one is still to come.
     if (status < 200) return;
-    const raw = (controller.rawHeaders ?? []) as readonly (string | Buffer)[];
-    const head = responseHead(raw, this.#inbound, this.#endpoint);
+    const head = responseHead(headers, this.#inbound, this.#endpoint);
     if (!this.#outcome.onHead(head, status)) {
       this.#over = true;
       return;

@@ -30,8 +30,39 @@ export class InvalidResponseHeader extends Error {
   readonly code = 'HPE_INVALID_HEADER_TOKEN';
 }
 
-/** No response head is larger (forward/transport.ts); what spans more memory came in several reads. */
-const MAX_HEAD = 32 * 1024;
+/** The usual spelling of names that parsers give in lower case; case does not matter (RFC 9110 §5.1), but people read it. */
+const SPELLING: ReadonlyMap<string, string> = new Map(
+  [
+    'Accept-Ranges',
+    'Age',
+    'Allow',
+    'Cache-Control',
+    'Content-Disposition',
+    'Content-Encoding',
+    'Content-Language',
+    'Content-Length',
+    'Content-Location',
+    'Content-Range',
+    'Content-Type',
+    'Date',
+    'ETag',
+    'Expires',
+    'Last-Modified',
+    'Link',
+    'Location',
+    'Retry-After',
+    'Server',
+    'Set-Cookie',
+    'Vary',
+    'WWW-Authenticate',
+    'X-RateLimit-Limit',
+    'X-RateLimit-Remaining',
+    'X-RateLimit-Reset',
+  ].map((name) => [name.toLowerCase(), name]),
+);
+
+/** Response headers by lowercase name, those that came more than once as a list. */
+export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** A response's head, ready for the browser. */
 export interface ResponseHead {
@@ -49,99 +80,61 @@ export interface ResponseHead {
 }
 
 /**
- * Turns the upstream's raw header pairs into the browser's. Location and Link that point at the upstream are rewritten
- * to the tenant's origin, its mount put back; everything else passes as it came.
+ * Turns the upstream's headers, by lowercase name, into the browser's. Location and Link that point at the upstream are
+ * rewritten to the tenant's origin, its mount put back; every other value passes as it came. Throws
+ * `InvalidResponseHeader`.
  */
-export function responseHead(
-  rawHeaders: readonly (string | Buffer)[],
-  inbound: Inbound,
-  endpoint: string,
-): ResponseHead {
+export function responseHead(received: ReceivedHeaders, inbound: Inbound, endpoint: string): ResponseHead {
   const headers: string[] = [];
-  let contentLength: number | undefined;
-  let isEventStream = false;
-  let isProblem = false;
-  let named: Set<string> | undefined;
-  let limit: string | undefined;
-  let remaining: string | undefined;
-  let reset: string | undefined;
-  let date: string | undefined;
-  const { upstream } = inbound.tenant;
-
-  const pairs = textOf(rawHeaders);
-  for (let i = 0; i + 1 < pairs.length; i += 2) {
-    const name = pairs[i] as string;
-    const lower = name.toLowerCase();
-    let value = pairs[i + 1] as string;
-    if (lower === 'connection') named = addNames(named, value);
-    if (DROP.has(lower)) continue;
-    if (INVALID_VALUE.test(value)) throw new InvalidResponseHeader(`${lower} has a byte no header may have`);
-    switch (lower) {
-      case 'content-length':
-        contentLength = Number(value);
-        break;
-      case 'content-type':
-        isEventStream = value.toLowerCase().startsWith('text/event-stream');
-        isProblem = value.toLowerCase().startsWith('application/problem+json');
-        break;
-      case 'set-cookie':
-        if (!upstream.passSetCookie) continue;
-        break;
-      case 'location':
-        value = rewriteLocation(value, inbound, endpoint);
-        break;
-      case 'link':
-        value = rewriteLink(value, inbound, endpoint);
-        break;
-      case 'x-ratelimit-limit':
-        limit = value;
-        break;
-      case 'x-ratelimit-remaining':
-        remaining = value;
-        break;
-      case 'x-ratelimit-reset':
-        reset = value;
-        break;
-      case 'date':
-        date = value;
-        break;
-    }
-    headers.push(name, value);
+  for (const lower in received) {
+    const value = received[lower];
+    if (value === undefined || DROP.has(lower)) continue;
+    const name = SPELLING.get(lower) ?? lower;
+    if (typeof value === 'string') add(headers, name, lower, value, inbound, endpoint);
+    else for (const one of value) add(headers, name, lower, one, inbound, endpoint);
   }
+  const connection = received['connection'];
+  const named = connection === undefined ? undefined : namesIn(String(connection));
   if (named !== undefined) dropNamed(headers, named);
   headers.push('X-Request-ID', inbound.requestId);
-  const quota =
-    limit === undefined || remaining === undefined || reset === undefined ? undefined : { limit, remaining, reset };
-  return { headers, contentLength, isEventStream, isProblem, quota, date };
+  const contentType = first(received['content-type'])?.toLowerCase() ?? '';
+  const contentLength = first(received['content-length']);
+  return {
+    headers,
+    contentLength: contentLength === undefined ? undefined : Number(contentLength),
+    isEventStream: contentType.startsWith('text/event-stream'),
+    isProblem: contentType.startsWith('application/problem+json'),
+    quota: quotaOf(received),
+    date: first(received['date']),
+  };
 }
 
-/** A head that arrived in one read lies in one piece of memory: decoding it whole costs less than each of its parts. */
-function textOf(raw: readonly (string | Buffer)[]): readonly string[] {
-  const first = raw[0];
-  const last = raw[raw.length - 1];
-  if (!Buffer.isBuffer(first) || !Buffer.isBuffer(last)) return raw.map(textOfOne);
-  const { buffer, byteOffset: start } = first;
-  const length = last.byteOffset + last.length - start;
-  if (last.buffer !== buffer || length < 0 || length > MAX_HEAD) return raw.map(textOfOne);
-  const head = Buffer.from(buffer, start, length).toString('latin1');
-  return raw.map((part) => {
-    if (!Buffer.isBuffer(part) || part.buffer !== buffer) return textOfOne(part);
-    const at = part.byteOffset - start;
-    return at < 0 || at + part.length > length ? textOfOne(part) : head.slice(at, at + part.length);
-  });
+function add(headers: string[], name: string, lower: string, value: string, inbound: Inbound, endpoint: string): void {
+  if (INVALID_VALUE.test(value)) throw new InvalidResponseHeader(`${lower} has a byte no header may have`);
+  if (lower === 'set-cookie' && !inbound.tenant.upstream.passSetCookie) return;
+  if (lower === 'location') headers.push(name, rewriteLocation(value, inbound, endpoint));
+  else if (lower === 'link') headers.push(name, rewriteLink(value, inbound, endpoint));
+  else headers.push(name, value);
 }
 
-function textOfOne(part: string | Buffer): string {
-  return typeof part === 'string' ? part : part.toString('latin1');
+function quotaOf(received: ReceivedHeaders): RateFigures | undefined {
+  const limit = first(received['x-ratelimit-limit']);
+  const remaining = first(received['x-ratelimit-remaining']);
+  const reset = first(received['x-ratelimit-reset']);
+  return limit === undefined || remaining === undefined || reset === undefined
+    ? undefined
+    : { limit, remaining, reset };
+}
+
+function first(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value[0] : value;
 }
 
 /** What Connection commonly says names no header: leave the usual response alone. */
-function addNames(named: Set<string> | undefined, connection: string): Set<string> | undefined {
+function namesIn(connection: string): Set<string> | undefined {
   const lower = connection.toLowerCase();
-  if (lower === 'keep-alive' || lower === 'close') return named;
-  const names = named ?? new Set<string>();
-  for (const name of lower.split(',')) names.add(name.trim());
-  return names;
+  if (lower === 'keep-alive' || lower === 'close') return undefined;
+  return new Set(lower.split(',').map((name) => name.trim()));
 }
 
 /** Framing is never dropped by name: a `Connection: content-length` must not change how the body ends. */

@@ -98,7 +98,7 @@ export class UpgradeRelay {
         event.status = response.statusCode ?? 0;
         trace.answered(event.status);
         trace.end();
-        const head = responseHead(response.rawHeaders, inbound, lease.origin);
+        const head = responseHead(response.headersDistinct, inbound, lease.origin);
         if (head.quota !== undefined) keypair.quota = head.quota;
         // A refusal is relayed, but the next handshake is signed with another keypair.
         this.#parts.keypairs.judge(permit, signed, { status: event.status, isProblem: head.isProblem });

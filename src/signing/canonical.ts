@@ -38,13 +38,9 @@ function canonicalContentType(value: string, rule: Dialect['contentType']): stri
 
 /** The seven lines of service-api.md §5. `dateLine` is the basic form, or the header's text for a verbatim verifier. */
 export function stringToSign(dialect: Dialect, request: SignedRequest, dateLine: string): string {
-  return [
-    request.method.toUpperCase(),
-    request.uri,
-    dateLine,
-    `host:${trimValue(request.host)}`,
-    `content-type:${canonicalContentType(request.contentType, dialect.contentType)}`,
-    `${dialect.headerPrefix.toLowerCase()}version:${trimValue(request.version)}`,
-    dialect.bodyHash === 'empty' ? EMPTY_BODY_HASH : request.bodyHash,
-  ].join('\n');
+  const host = trimValue(request.host);
+  const contentType = canonicalContentType(request.contentType, dialect.contentType);
+  const version = `${dialect.headerPrefix.toLowerCase()}version:${trimValue(request.version)}`;
+  const bodyHash = dialect.bodyHash === 'empty' ? EMPTY_BODY_HASH : request.bodyHash;
+  return `${request.method.toUpperCase()}\n${request.uri}\n${dateLine}\nhost:${host}\ncontent-type:${contentType}\n${version}\n${bodyHash}`;
 }
