@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { auditLineSchema } from '../../src/observe/audit-event.ts';
 import { type Demo, signIn, startDemo } from '../kit/demo.ts';
 
 const TOKEN = 'an-operator-token-of-some-length';
@@ -43,6 +46,53 @@ it('serve opens the operators’ listener, which sees what the gateway does', as
   expect((await fetch(`${demo.origin}/v2`, { headers: { Cookie: cookie } })).status).toBe(401);
   await demo.process.until(/"action":"end-sessions".*"msg":"operator"/);
   expect(demo.process.stdout).not.toContain(TOKEN);
+});
+
+it('a reload on request says what came of it, and what operators do is in the audit log', async () => {
+  demo = await startDemo((yaml) => `${withOperator('')(yaml)}audit: { file: audit.jsonl }\n`);
+  const { file, origin } = demo;
+  const operator = operatorOrigin();
+  const send = (method: string, path: string) =>
+    fetch(`${operator}${path}`, { method, headers: { 'X-Countersign': '1' } });
+  const sound = readFileSync(file, 'utf8');
+
+  writeFileSync(file, sound.replace('site:', 'sight:'));
+  const refused = await send('POST', '/api/reload');
+  expect(refused.status).toBe(422);
+  expect(await refused.json()).toMatchObject({
+    ok: false,
+    reason: 'operator',
+    faults: [{ path: 'tenants.demo.sight', message: expect.stringContaining('unknown key') }],
+  });
+  const ready = await fetch(`${operator}/readyz`);
+  expect([ready.status, await ready.json()]).toMatchObject([200, { checks: { configuration: 'failed' } }]);
+  expect(await (await fetch(`${operator}/metrics`)).text()).toMatch(/^countersign_config_last_reload_successful 0$/m);
+
+  writeFileSync(file, sound);
+  expect((await send('POST', '/api/reload')).status).toBe(200);
+  expect(await (await fetch(`${operator}/readyz`)).json()).toMatchObject({ checks: { configuration: 'ok' } });
+
+  await signIn(origin);
+  const listed = (await (await fetch(`${operator}/api/sessions?tenant=demo`)).json()) as { sessions: { id: string }[] };
+  const { id = '' } = listed.sessions[0] ?? {};
+  expect((await send('DELETE', `/api/sessions/${id}`)).status).toBe(204);
+  expect(await demo.process.kill('SIGTERM')).toBe(0);
+
+  const audit = readFileSync(join(dirname(file), 'audit.jsonl'), 'utf8');
+  const lines = audit
+    .trimEnd()
+    .split('\n')
+    .map((line) => auditLineSchema.parse(JSON.parse(line)));
+  const actions = lines.filter(({ event }) => event === 'operator-action');
+  expect(actions).toMatchObject([
+    { client: '127.0.0.1', detail: { action: 'reload', outcome: 'failed' } },
+    { client: '127.0.0.1', detail: { action: 'reload', outcome: 'done' } },
+    { tenant: 'demo', detail: { action: 'end-session', outcome: 'done' } },
+  ]);
+  expect(lines.filter(({ event }) => event === 'revocation')).toMatchObject([
+    { tenant: 'demo', detail: { by: 'operator', scope: 'one', count: 1 } },
+  ]);
+  expect(audit).not.toContain(id);
 });
 
 it('without an operator block there is no such listener', async () => {

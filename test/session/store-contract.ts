@@ -84,6 +84,18 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect(await store.list({ tenant: 'acme', subject: 'nobody' })).toEqual([]);
     });
 
+    it("counts a subject's and a tenant's sessions, without those that reached their absolute expiry", async () => {
+      await store.create(newSession());
+      await store.create(newSession({ subject: 'bob' }));
+      await store.create(newSession({ tenant: 'other' }));
+      expect(await store.count({ tenant: 'acme' })).toBe(2);
+      expect(await store.count({ tenant: 'acme', subject: 'bob' })).toBe(1);
+      await store.endAll({ tenant: 'acme', subject: 'bob' });
+      expect(await store.count({ tenant: 'acme' })).toBe(1);
+      await advance(120 * MINUTE);
+      expect(await store.count({ tenant: 'acme' })).toBe(0);
+    });
+
     it('does not mistake one owner for another whose names run together', async () => {
       await store.create(newSession({ tenant: 'a:b', subject: 'c' }));
       await store.create(newSession({ tenant: 'a', subject: 'b:c' }));
