@@ -1,14 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { folderOf } from '../config/fixture.ts';
-import { CliProcess, ROOT } from '../kit/cli.ts';
+import { CliProcess } from '../kit/cli.ts';
 import { type Demo, startDemo } from '../kit/demo.ts';
+import { commandsOf, readMarkdown } from '../kit/markdown.ts';
 
-const RECIPE = readFileSync(join(ROOT, 'docs/ci.md'), 'utf8');
-const blocks = (language: string) =>
-  [...RECIPE.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text]) => text ?? '');
+const { blocks } = readMarkdown('docs/ci.md');
 
 interface Workflow {
   readonly jobs: { readonly smoke: { readonly steps: readonly { readonly run?: string }[] } };
@@ -46,10 +44,7 @@ it('its pipelines are YAML whose commands run', async () => {
 });
 
 it('its commands for a deployed gateway run', async () => {
-  const commands = (blocks('sh')[0] ?? '')
-    .replace(/\\\n\s*/g, '')
-    .trim()
-    .split('\n');
+  const commands = blocks('sh').flatMap(commandsOf);
   expect(commands).toHaveLength(2);
   for (const command of commands) expect(await outcomeOf(command)).toEqual([0, '']);
 });

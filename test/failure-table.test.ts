@@ -1,0 +1,269 @@
+import { once } from 'node:events';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { CliProcess } from './kit/cli.ts';
+import { signIn, startDemo } from './kit/demo.ts';
+import { freePort } from './kit/free-port.ts';
+import { readMarkdown } from './kit/markdown.ts';
+import { startRedis } from './kit/redis.ts';
+import { mergeYaml } from './kit/yaml.ts';
+
+const { rows } = readMarkdown('docs/operations.md').section('When something breaks');
+
+/** What the table says of a failure; each of `facts`, which the test sees happen, must be in it. */
+function tableSays(failure: string, ...facts: readonly string[]): void {
+  const [row, ...others] = rows.filter(([what]) => what?.startsWith(`**${failure}**`));
+  expect(others).toEqual([]);
+  for (const fact of facts) expect(row?.join(' | ').replaceAll('`', ''), failure).toContain(fact);
+}
+
+/** The demo with `overlay` laid over its configuration and an operator listener. */
+async function start(overlay = '{}') {
+  const demo = await startDemo((yaml) => mergeYaml(yaml, 'operator: { port: 0 }', overlay));
+  onTestFinished(() => demo.stop());
+  const operator = /countersign for operators: (\S+)/.exec(demo.process.stderr)?.[1] ?? '';
+  const get = async (path: string, cookie = '') => {
+    const response = await fetch(`${demo.origin}${path}`, { headers: { Cookie: cookie } });
+    const { type } = (await response.json().catch(() => ({}))) as { type?: string };
+    return `${response.status} ${type?.split('/').at(-1) ?? ''}`.trim();
+  };
+  return {
+    demo,
+    get,
+    logs: (pattern: RegExp) => demo.process.until(pattern),
+    /** The answer of `/readyz`, its status in front. */
+    async readyz() {
+      const response = await fetch(`${operator}/readyz`);
+      return [response.status, await response.json()] as const;
+    },
+    /** The sum of a metric's samples whose labels match. */
+    async metric(name: string, labels = /(?:)/) {
+      const text = await (await fetch(`${operator}/metrics`)).text();
+      const samples = [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))];
+      return samples
+        .filter(([, given = '']) => labels.test(given))
+        .reduce((sum, [, , value]) => sum + Number(value), 0);
+    },
+  };
+}
+
+const upstream = (settings: string) => `tenants: { demo: { upstream: { ${settings} } } }`;
+
+/** A server of TCP that does with each connection what it is told. */
+async function tcp(onConnection: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => undefined));
+    onConnection(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it('Redis is down', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  const { demo, get, logs, readyz, metric } = await start(`sessions: { store: "${redis.url}/0" }`);
+  const cookie = await signIn(demo.origin);
+  expect((await readyz())[0]).toBe(200);
+  await redis.kill();
+  await logs(/the session store is out of reach/);
+  expect(await get('/v2', cookie)).toBe('503 session-store-unavailable');
+  expect(await get('/v2')).toBe('401 unauthorized');
+  expect((await fetch(demo.origin)).status).toBe(200);
+  await expect.poll(readyz).toMatchObject([503, { checks: { sessionStore: 'down' } }]);
+  expect(await metric('countersign_session_store_up')).toBe(0);
+  tableSays('Redis is down', '503 session-store-unavailable', 'the session store is out of reach', 'sessionStore down');
+  await redis.restart();
+  await expect.poll(async () => (await readyz())[0]).toBe(200);
+  expect(await get('/v2', cookie)).toBe('401 unauthorized');
+});
+
+it('Redis is slow', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  const { demo, get } = await start(`sessions: { store: "${redis.url}/0" }`);
+  const cookie = await signIn(demo.origin);
+  redis.pause();
+  onTestFinished(() => redis.resume());
+  expect(await get('/v2', cookie)).toBe('503 session-store-unavailable');
+  tableSays('Redis is slow', '503 session-store-unavailable');
+});
+
+it('the upstream is down', async () => {
+  const { demo, get, readyz, metric } = await start(upstream(`endpoints: ["http://127.0.0.1:${await freePort()}"]`));
+  expect(await get('/v2', await signIn(demo.origin))).toBe('502 upstream-unreachable');
+  expect(await readyz()).toMatchObject([503, { tenants: { demo: { upstream: 'down' } } }]);
+  expect(await metric('countersign_upstream_attempts_total', /outcome="unreachable"/)).toBe(1);
+  tableSays('The upstream is down', '502 upstream-unreachable', 'upstream is down', 'attempts_total unreachable');
+});
+
+it('one endpoint is down', async () => {
+  const dead = await freePort();
+  const live = await freePort();
+  const endpoints = `endpoints: ["http://127.0.0.1:${dead}", "http://127.0.0.1:${live}"]`;
+  const { demo, get, logs, readyz, metric } = await start(`${upstream(endpoints)}\nservice: { port: ${live} }`);
+  expect(await get('/v2', await signIn(demo.origin))).toBe('200');
+  expect(await metric('countersign_upstream_cooling', new RegExp(`:${dead}`))).toBe(1);
+  await logs(/"path":"\/v2".*"status":200.*"attempts":2/);
+  expect((await readyz())[0]).toBe(200);
+  tableSays('One endpoint is down', 'nothing', 'countersign_upstream_cooling 1', 'attempts');
+});
+
+it('the upstream is slow', async () => {
+  const silent = await tcp(() => undefined);
+  const { demo, get, metric } = await start(upstream(`endpoints: ["${silent}"], timeouts: { headers: 1s }`));
+  const cookie = await signIn(demo.origin);
+  const answer = get('/v2', cookie);
+  await expect.poll(() => metric('countersign_upstream_pending')).toBe(1);
+  expect(await answer).toBe('504 upstream-timeout');
+  tableSays('The upstream is slow', '504 upstream-timeout', 'timeouts.headers (60 s)', 'countersign_upstream_pending');
+});
+
+it('the upstream breaks off', async () => {
+  const rude = await tcp((socket) => socket.once('data', () => socket.destroy()));
+  const { demo, get, logs, metric } = await start(upstream(`endpoints: ["${rude}"]`));
+  expect(await get('/v2', await signIn(demo.origin))).toBe('502 upstream-failed');
+  expect(await metric('countersign_upstream_attempts_total', /outcome="failed"/)).toBeGreaterThan(0);
+  await logs(/"code":"upstream-failed","reason":"/);
+  tableSays('The upstream breaks off', '502 upstream-failed', 'attempts_total failed', 'reason');
+});
+
+it("the upstream's clock is off", async () => {
+  const port = await freePort();
+  const service = new CliProcess(['service', '--port', String(port), '--clock-offset=-1200']);
+  onTestFinished(() => void service.kill());
+  await service.until(/\S/);
+  const { demo, get, logs, metric } = await start(upstream(`endpoints: ["http://127.0.0.1:${port}"]`));
+  expect(await get('/v2', await signIn(demo.origin))).toBe('400 invalid-auth-params');
+  await logs(/"status":400,"endpoint"/);
+  const skew = await metric('countersign_upstream_clock_skew_seconds');
+  expect(Math.abs(skew + 1200)).toBeLessThan(30);
+  tableSays(
+    "The upstream's clock is off",
+    '400 or 401 from the Service',
+    'clock_skew_seconds beyond 900',
+    '400 and no code',
+  );
+});
+
+it('a keypair is refused', async () => {
+  const wrong = 'visitor: { accessKey: AKIADEMOVISITOREXAMPL, secretKey: wrong }';
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-audit-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'audit.jsonl');
+  const { demo, get, logs, metric } = await start(
+    `tenants: { demo: { keypairs: { ${wrong} } } }\naudit: { file: ${file} }`,
+  );
+  expect(await get('/v2', await signIn(demo.origin))).toBe('401 unauthorized');
+  await logs(/"level":"error".*"msg":"keypair refused"/);
+  expect(await metric('countersign_keypairs_set_aside', /role="visitor"/)).toBe(1);
+  await expect.poll(() => readFileSync(file, 'utf8')).toContain('"event":"keypair-refused"');
+  const facts = ['401 from the Service', 'keypair refused', 'keypair-refused', 'countersign_keypairs_set_aside'];
+  tableSays('A keypair is refused', ...facts);
+});
+
+it('no keypair is valid', async () => {
+  const past = 'visitor: [{ accessKey: A, secretKey: s, notAfter: 2020-01-01T00:00:00Z }]';
+  const { demo, get } = await start(`tenants: { demo: { keypairs: { ${past} } } }`);
+  expect(await get('/v2', await signIn(demo.origin))).toBe('503 keypair-unavailable');
+  tableSays('No keypair is valid', '503 keypair-unavailable');
+});
+
+it('the quota is used up', async () => {
+  const { demo, get, logs, metric } = await start('service: { rateLimit: { requests: 1, per: 1m } }');
+  const cookie = await signIn(demo.origin);
+  expect(await get('/v2', cookie)).toBe('200');
+  expect(await get('/v2', cookie)).toMatch(/^429 /);
+  expect(await metric('countersign_keypair_quota_remaining', /role="visitor"/)).toBe(0);
+  await logs(/"status":429,"endpoint"/);
+  tableSays('The quota is used up', '429 from the Service', 'countersign_keypair_quota_remaining 0', 'no code');
+});
+
+it("the gateway's own limit", async () => {
+  const { demo, get, metric } = await start('limits: { session: { requests: 1, per: 1m } }');
+  const cookie = await signIn(demo.origin);
+  await get('/v2', cookie);
+  const response = await fetch(`${demo.origin}/v2`, { headers: { Cookie: cookie } });
+  expect(response.headers.get('RateLimit-Policy')).toMatch(/^"session"/);
+  expect(await get('/v2', cookie)).toBe('429 rate-limit-exceeded');
+  expect(await metric('countersign_refusals_total', /code="rate-limit-exceeded"/)).toBe(2);
+  tableSays("The gateway's own limit", '429 rate-limit-exceeded', 'RateLimit-Policy', 'countersign_refusals_total');
+});
+
+it('bad configuration at reload, and at a start', async () => {
+  const { demo, get, logs, readyz, metric } = await start();
+  const cookie = await signIn(demo.origin);
+  appendFileSync(demo.file, 'colour: blue\n');
+  const message = 'configuration not reloaded: the one before stays in force';
+  await logs(new RegExp(message));
+  expect(demo.process.stdout).toContain('colour: unknown key');
+  expect(await get('/v2', cookie)).toBe('200');
+  expect(await readyz()).toMatchObject([200, { checks: { configuration: 'failed' } }]);
+  expect(await metric('countersign_config_last_reload_successful')).toBe(0);
+  expect(await new CliProcess(['serve', demo.file]).exited()).toBe(2);
+  const facts = ['countersign_config_last_reload_successful 0', 'exit code 2', '/readyz 200, configuration failed'];
+  tableSays('Bad configuration at reload', message, ...facts);
+});
+
+it('a port is in use', async () => {
+  const { demo } = await start();
+  const second = new CliProcess(['serve', demo.file]);
+  expect(await second.exited()).toBe(1);
+  expect(second.stderr).toContain('cannot listen: port');
+  tableSays('A port is in use', 'cannot listen: port', 'exit code 1');
+});
+
+it("the audit log's disk is full", async () => {
+  const { demo, get, logs } = await start('audit: { file: /dev/full }');
+  expect(await get('/v2', await signIn(demo.origin))).toBe('200');
+  const message = 'the audit log cannot be written; its lines are held and tried again';
+  await logs(new RegExp(message));
+});
+
+it('an attack on the login', async () => {
+  const { demo, metric } = await start();
+  const guess = async (username: string) => {
+    const response = await fetch(`${demo.origin}/-/session`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Countersign': '1' },
+      body: JSON.stringify({ method: 'password', username, password: 'a guess' }),
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+  for (let count = 0; count < 5; count++) expect(await guess('admin')).toBe(401);
+  expect(await guess('admin')).toBe(429);
+  expect(await metric('countersign_refusals_total', /code="invalid-credentials"/)).toBe(5);
+  expect(await metric('countersign_refusals_total', /code="too-many-attempts"/)).toBe(1);
+  tableSays('An attack on the login', '429 too-many-attempts', 'invalid-credentials and too-many-attempts');
+});
+
+it('SIGTERM', async () => {
+  let answer: (() => void) | undefined;
+  const slow = await tcp((socket) =>
+    socket.once('data', () => {
+      answer = () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}');
+    }),
+  );
+  const { demo, get, logs, readyz, metric } = await start(upstream(`endpoints: ["${slow}"]`));
+  const inFlight = get('/v2', await signIn(demo.origin));
+  await expect.poll(() => answer !== undefined).toBe(true);
+  demo.process.child.kill('SIGTERM');
+  await logs(/"msg":"draining"/);
+  expect(await readyz()).toMatchObject([503, { checks: { process: 'draining' } }]);
+  expect(await metric('countersign_draining')).toBe(1);
+  await expect(fetch(`${demo.origin}/-/livez`)).rejects.toThrow();
+  answer?.();
+  expect(await inFlight).toBe('200');
+  expect(await demo.process.exited()).toBe(0);
+  expect(demo.process.stdout).toMatch(/"msg":"stopped"/);
+  tableSays('SIGTERM', 'draining', 'stopped', '/readyz 503, process draining', 'countersign_draining 1', 'exit code 0');
+});
