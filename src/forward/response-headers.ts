@@ -97,15 +97,15 @@ export function responseHead(received: ReceivedHeaders, inbound: Inbound, endpoi
   const named = connection === undefined ? undefined : namesIn(String(connection));
   if (named !== undefined) dropNamed(headers, named);
   headers.push('X-Request-ID', inbound.requestId);
-  const contentType = first(received['content-type'])?.toLowerCase() ?? '';
-  const contentLength = first(received['content-length']);
+  const contentType = last(received['content-type'])?.toLowerCase() ?? '';
+  const contentLength = last(received['content-length']);
   return {
     headers,
     contentLength: contentLength === undefined ? undefined : Number(contentLength),
     isEventStream: contentType.startsWith('text/event-stream'),
     isProblem: contentType.startsWith('application/problem+json'),
     quota: quotaOf(received),
-    date: first(received['date']),
+    date: last(received['date']),
   };
 }
 
@@ -118,16 +118,17 @@ function add(headers: string[], name: string, lower: string, value: string, inbo
 }
 
 function quotaOf(received: ReceivedHeaders): RateFigures | undefined {
-  const limit = first(received['x-ratelimit-limit']);
-  const remaining = first(received['x-ratelimit-remaining']);
-  const reset = first(received['x-ratelimit-reset']);
+  const limit = last(received['x-ratelimit-limit']);
+  const remaining = last(received['x-ratelimit-remaining']);
+  const reset = last(received['x-ratelimit-reset']);
   return limit === undefined || remaining === undefined || reset === undefined
     ? undefined
     : { limit, remaining, reset };
 }
 
-function first(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === 'object' ? value[0] : value;
+/** Of a header that came more than once the last counts. */
+function last(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value.at(-1) : value;
 }
 
 /** What Connection commonly says names no header: leave the usual response alone. */
