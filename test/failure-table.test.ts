@@ -3,8 +3,9 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { expect, it, onTestFinished } from 'vitest';
-import { CliProcess } from './kit/cli.ts';
+import { CliProcess, ROOT } from './kit/cli.ts';
 import { signIn, startDemo } from './kit/demo.ts';
 import { freePort } from './kit/free-port.ts';
 import { readMarkdown } from './kit/markdown.ts';
@@ -21,8 +22,8 @@ function tableSays(failure: string, ...facts: readonly string[]): void {
 }
 
 /** The demo with `overlay` laid over its configuration and an operator listener. */
-async function start(overlay = '{}') {
-  const demo = await startDemo((yaml) => mergeYaml(yaml, 'operator: { port: 0 }', overlay));
+async function start(overlay = '{}', env: Readonly<Record<string, string>> = {}) {
+  const demo = await startDemo((yaml) => mergeYaml(yaml, 'operator: { port: 0 }', overlay), env);
   onTestFinished(() => demo.stop());
   const operator = /countersign for operators: (\S+)/.exec(demo.process.stderr)?.[1] ?? '';
   const get = async (path: string, cookie = '') => {
@@ -226,6 +227,27 @@ it("the audit log's disk is full", async () => {
   expect(await get('/v2', await signIn(demo.origin))).toBe('200');
   const message = 'the audit log cannot be written; its lines are held and tried again';
   await logs(new RegExp(message));
+  tableSays("The audit log's disk is full", 'nothing', message);
+});
+
+it("the upstream's certificate has expired", async () => {
+  const pem = (name: string) => join(ROOT, 'test/kit/tls', name);
+  const server = createTlsServer({ cert: readFileSync(pem('expired.pem')), key: readFileSync(pem('expired.key')) });
+  server.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const env = { NODE_EXTRA_CA_CERTS: pem('expired.pem') };
+  const { demo, get, logs, readyz, metric } = await start(upstream(`endpoints: ["https://127.0.0.1:${port}"]`), env);
+  expect(await get('/v2', await signIn(demo.origin))).toBe('502 upstream-unreachable');
+  await logs(/"reason":"CERT_HAS_EXPIRED"/);
+  expect(await metric('countersign_upstream_attempts_total', /outcome="unreachable"/)).toBe(1);
+  expect((await readyz())[0]).toBe(200);
+  const doctor = new CliProcess(['doctor', demo.file], env);
+  expect(await doctor.exited()).toBe(1);
+  expect(doctor.stdout).toContain('expired');
+  const facts = ['502 upstream-unreachable', 'CERT_HAS_EXPIRED', '/readyz does not see it', 'doctor'];
+  tableSays("The upstream's certificate has expired", ...facts);
 });
 
 it('an attack on the login', async () => {
