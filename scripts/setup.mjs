@@ -3,7 +3,7 @@
  * no package, has to run on the Node a newcomer has, and must leave stdout and stdin to the command that follows.
  *
  *   node scripts/setup.mjs           the packages of package-lock.json and a Node that runs TypeScript
- *   node scripts/setup.mjs --test    also redis-server and Chromium, which the tests run for real
+ *   node scripts/setup.mjs --test    also redis-server, Chromium and what else the tests run for real
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -45,6 +45,12 @@ const PROGRAMS = [
       zypper: 'chromium',
     },
   },
+  // The documentation's own commands are run as they stand, and these two are in them.
+  ...['curl', 'openssl'].map((name) => ({
+    name,
+    commands: [name],
+    packages: { 'apt-get': name, dnf: name, yum: name, apk: name, pacman: name, zypper: name, brew: name },
+  })),
 ];
 
 /** Arguments in front of the package's name. `dnf` before `yum`: where both exist the latter is an alias. */
@@ -150,7 +156,7 @@ function requirePrograms() {
 }
 
 function programFound({ variable, commands }) {
-  const named = process.env[variable];
+  const named = variable && process.env[variable];
   if (!named) return commands.some((command) => findCommand(command) !== undefined);
   if (isExecutable(named)) return true;
   throw new SetupFailure(`${variable} is ${named}, which is no program that can be run: correct or unset it.`);
@@ -192,7 +198,7 @@ function howToInstall({ name, variable, commands, packages }) {
   return (
     `the tests need ${name}, and none is on the PATH (${commands.join(', ')}).\n` +
     `  Install it${install}\n` +
-    `  or set ${variable} to the program's path, and run the command again.`
+    `  ${variable ? `or set ${variable} to the program's path, and` : 'and'} run the command again.`
   );
 }
 

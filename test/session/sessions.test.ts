@@ -81,7 +81,7 @@ describe('Sessions', () => {
   });
 
   it('writes a use once for the parallel requests of a page', async () => {
-    const { id } = await sessions.open(ALICE);
+    const { id, session } = await sessions.open(ALICE);
     let written = 0;
     const counting = new Sessions({
       clock: () => START + MINUTE,
@@ -93,7 +93,9 @@ describe('Sessions', () => {
         },
       },
     });
-    for (let i = 0; i < 20; i++) expect(counting.resolve(id, 'acme')).toBeDefined();
+    for (let i = 0; i < 20; i++) {
+      expect(counting.resolve(id, 'acme')).toMatchObject({ key: session.key });
+    }
     expect(written).toBe(1);
   });
 
@@ -102,7 +104,7 @@ describe('Sessions', () => {
     const busy = await sessions.open(ALICE);
     for (let minutes = 20; minutes < 120; minutes += 20) {
       forward(20 * MINUTE);
-      expect(await sessions.resolve(busy.id, 'acme')).toBeDefined();
+      expect(await sessions.resolve(busy.id, 'acme')).toMatchObject({ key: busy.session.key });
     }
     expect(sessions.resolve(idle.id, 'acme')).toBeUndefined();
     forward(20 * MINUTE);

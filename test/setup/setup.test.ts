@@ -147,6 +147,7 @@ describe('scripts/setup.mjs', () => {
 describe('scripts/setup.mjs --test', () => {
   beforeEach(() => {
     setup();
+    for (const name of ['curl', 'openssl']) addProgram(name);
   });
 
   it('is content with the programs it finds on the PATH', () => {
@@ -173,6 +174,17 @@ describe('scripts/setup.mjs --test', () => {
     expect(stderr).toContain('set REDIS_SERVER');
     expect(stderr).toContain('the tests need Chromium');
     expect(stderr).toContain('set CHROMIUM');
+  });
+
+  it('asks for the programs that the documentation’s commands use', () => {
+    addProgram('redis-server');
+    addProgram('google-chrome');
+    for (const name of ['curl', 'openssl']) rmSync(join(checkout, 'bin', name));
+    const { status, stderr } = setup(['--test'], { PATH: join(checkout, 'bin') });
+    expect(status).toBe(1);
+    expect(stderr).toContain('the tests need curl');
+    expect(stderr).toContain('the tests need openssl');
+    expect(stderr).not.toContain('undefined');
   });
 
   it('names the command to type when it may not install', () => {
