@@ -10,8 +10,8 @@ import type { EdgeHandlers } from './edge/server.ts';
 import type { Admission, Inbound } from './exchange.ts';
 import { ClientGone, receiveBody } from './forward/body.ts';
 import type { Endpoints } from './forward/endpoints.ts';
-import { forward } from './forward/forward.ts';
 import { createForwardParts } from './forward/parts.ts';
+import { Relay } from './forward/relay.ts';
 import { UpgradeRelay } from './forward/upgrade.ts';
 import type { FailedAttempts } from './login/attempts.ts';
 import { createLoginMethods } from './login/methods.ts';
@@ -103,12 +103,19 @@ export function createGateway(options: GatewayOptions): Gateway {
         extraHeaders: context.origin === undefined ? NO_HEADERS : flat(corsHeaders(inbound.tenant, context.origin)),
         event,
         onEventStream: (close: () => void) => streams.add(permit.session, close),
+        refuse: (thrown: unknown) => refuse(visit, reply, thrown),
       };
-      await forward(forwarding, parts);
+      const forwarded = new Relay(forwarding, parts);
+      reply.once('close', () => forwarded.replyClosed());
+      forwarded.start();
     } catch (thrown) {
-      if (thrown instanceof ClientGone || reply.destroyed) reply.destroy();
-      else door.refuse(visit, reply, thrown);
+      refuse(visit, reply, thrown);
     }
+  }
+
+  function refuse(visit: Visit, reply: ServerResponse, thrown: unknown): void {
+    if (thrown instanceof ClientGone || reply.destroyed) reply.destroy();
+    else door.refuse(visit, reply, thrown);
   }
 
   /** One WebSocket handshake, through the same stages. */
@@ -169,7 +176,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     async close() {
       streams.close();
-      await parts.transport.close();
+      parts.transport.close();
     },
   };
 }

@@ -21,27 +21,29 @@ const CONNECT_CODES: ReadonlySet<string> = new Set([
 /** Errors of TLS come before the first byte of a request, so it was certainly not executed. */
 const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_OSSL_)/;
 
-/** Sorts an error of undici, node:http or a socket by its code; never by its text. */
-export function failureOf(error: unknown): Failure {
+/** Sorts an error of a connection by its code; never by its text. `sent`: the request may have reached it. */
+export function failureOf(error: unknown, sent = true): Failure {
   const cause = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const code = String((cause as { code?: unknown } | null)?.code ?? 'unknown');
-  return { kind: kindOf(code, cause), code, cause };
+  const kind = kindOf(code, cause);
+  // Whatever it was, it befell a connection that was still being made.
+  return { kind: kind === 'broken' && !sent ? 'connect' : kind, code, cause };
 }
 
 function kindOf(code: string, cause: unknown): Failure['kind'] {
   if (CONNECT_CODES.has(code) || TLS_CODE.test(code)) return 'connect';
   switch (code) {
-    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'UPSTREAM_CONNECT_TIMEOUT':
     case 'ECONNECT_TIMEOUT':
       return 'connect-timeout';
-    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UPSTREAM_HEADERS_TIMEOUT':
       return 'headers-timeout';
-    case 'UND_ERR_BODY_TIMEOUT':
+    case 'UPSTREAM_IDLE_TIMEOUT':
       return 'idle-timeout';
     case 'ETIMEDOUT':
       return (cause as { syscall?: unknown }).syscall === 'connect' ? 'connect-timeout' : 'broken';
     default:
-      return code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW' ? 'protocol' : 'broken';
+      return code === 'UPSTREAM_MALFORMED' || code.startsWith('HPE_') ? 'protocol' : 'broken';
   }
 }
 

@@ -40,7 +40,7 @@ export interface Attempt {
 }
 
 /**
- * Name, value, name, value … of one attempt, in the spelling undici and node:http send as is. The access key and the
+ * Name, value, name, value … of one attempt, in the spelling that is sent. The access key and the
  * version are the operator's text: they are sent as the UTF-8 bytes that were signed.
  */
 export function requestHeaders(
@@ -93,6 +93,26 @@ export function requestHeaders(
   }
   return headers;
 }
+
+/**
+ * Request line and headers of one attempt as they go on the wire, one character per byte. A body of unknown length is
+ * announced as chunked.
+ */
+export function requestHead(permit: Permit, attempt: Attempt, trace: AttemptTrace, chunked: boolean): string {
+  const { method, target } = permit.inbound;
+  const headers = requestHeaders(permit, attempt, trace, 'http');
+  if (chunked) headers.push('Transfer-Encoding', 'chunked');
+  let head = `${method} ${target} HTTP/1.1\r\n`;
+  for (let i = 0; i < headers.length; i += 2) {
+    const value = headers[i + 1] as string;
+    // What the parser let in or the operator configured has no line end; should it ever, nothing is sent.
+    if (LINE_END.test(value)) throw new TypeError(`the header ${headers[i]} has a line end`);
+    head += `${headers[i]}: ${value}\r\n`;
+  }
+  return `${head}\r\n`;
+}
+
+const LINE_END = /[\r\n\0]/;
 
 /** A header that Connection names is for this hop only, even one that would pass (RFC 9110 §7.6.1). */
 function namedByConnection(inbound: Inbound): ReadonlySet<string> | undefined {

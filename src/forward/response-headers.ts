@@ -1,75 +1,12 @@
 import type { Inbound } from '../exchange.ts';
+import { HEADER, type HeaderName, headerName } from '../http1/header-name.ts';
+import type { ResponseHead } from '../http1/response-head.ts';
 import type { RateFigures } from '../tenant.ts';
 
-/** Headers that are for one hop only (RFC 9110 §7.6.1), and what the gateway decides itself: CORS and its request id. */
-const DROP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'x-request-id',
-  'access-control-allow-credentials',
-  'access-control-allow-headers',
-  'access-control-allow-methods',
-  'access-control-allow-origin',
-  'access-control-expose-headers',
-  'access-control-max-age',
-]);
-
-/** Bytes that node:http refuses to write; found here, while the response can still be refused as a whole. */
-const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-
-/** An upstream's header cannot be relayed. Carries a parser's code, so that it counts as a broken protocol. */
-export class InvalidResponseHeader extends Error {
-  override readonly name = 'InvalidResponseHeader';
-  readonly code = 'HPE_INVALID_HEADER_TOKEN';
-}
-
-/** The usual spelling of names that parsers give in lower case; case does not matter (RFC 9110 §5.1), but people read it. */
-const SPELLING: ReadonlyMap<string, string> = new Map(
-  [
-    'Accept-Ranges',
-    'Age',
-    'Allow',
-    'Cache-Control',
-    'Content-Disposition',
-    'Content-Encoding',
-    'Content-Language',
-    'Content-Length',
-    'Content-Location',
-    'Content-Range',
-    'Content-Type',
-    'Date',
-    'ETag',
-    'Expires',
-    'Last-Modified',
-    'Link',
-    'Location',
-    'Retry-After',
-    'Server',
-    'Set-Cookie',
-    'Vary',
-    'WWW-Authenticate',
-    'X-RateLimit-Limit',
-    'X-RateLimit-Remaining',
-    'X-RateLimit-Reset',
-  ].map((name) => [name.toLowerCase(), name]),
-);
-
-/** Response headers by lowercase name, those that came more than once as a list. */
-export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
-
 /** A response's head, ready for the browser. */
-export interface ResponseHead {
+export interface RelayedHead {
   /** Name, value, name, value …; duplicates stay apart. */
   readonly headers: string[];
-  /** The body's length in bytes as the upstream declares it. */
-  readonly contentLength: number | undefined;
   readonly isEventStream: boolean;
   /** `application/problem+json`: the Service speaks for itself (service-api.md §7), not something behind it. */
   readonly isProblem: boolean;
@@ -79,56 +16,92 @@ export interface ResponseHead {
   readonly date: string | undefined;
 }
 
+/** What of an upstream's head is relayed. */
+export type ReceivedHead = Pick<ResponseHead, 'names' | 'values' | 'connection'>;
+
 /**
- * Turns the upstream's headers, by lowercase name, into the browser's. Location and Link that point at the upstream are
- * rewritten to the tenant's origin, its mount put back; every other value passes as it came. Throws
- * `InvalidResponseHeader`.
+ * Turns the upstream's headers into the browser's. Dropped is what is for one hop only (RFC 9110 §7.6.1) and what the gateway
+ * decides itself. Location and Link that point at the upstream are rewritten to the tenant's origin, its mount put back; every
+ * other value passes as it came. Of a header that the gateway itself reads, the last counts where it came more than once.
  */
-export function responseHead(received: ReceivedHeaders, inbound: Inbound, endpoint: string): ResponseHead {
+export function relayedHead(
+  { names, values, connection }: ReceivedHead,
+  inbound: Inbound,
+  endpoint: string,
+): RelayedHead {
   const headers: string[] = [];
-  for (const lower in received) {
-    const value = received[lower];
-    if (value === undefined || DROP.has(lower)) continue;
-    const name = SPELLING.get(lower) ?? lower;
-    if (typeof value === 'string') add(headers, name, lower, value, inbound, endpoint);
-    else for (const one of value) add(headers, name, lower, one, inbound, endpoint);
+  const named = connection === undefined ? undefined : namesIn(connection);
+  let contentType = '';
+  let limit: string | undefined;
+  let remaining: string | undefined;
+  let reset: string | undefined;
+  let date: string | undefined;
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as HeaderName;
+    let value = values[i] as string;
+    switch (name.kind) {
+      case HEADER.transferEncoding:
+      case HEADER.connection:
+      case HEADER.keepAlive:
+      case HEADER.hop:
+      case HEADER.own:
+        continue;
+      case HEADER.setCookie:
+        if (!inbound.tenant.upstream.passSetCookie) continue;
+        break;
+      case HEADER.location:
+        value = rewriteLocation(value, inbound, endpoint);
+        break;
+      case HEADER.link:
+        value = rewriteLink(value, inbound, endpoint);
+        break;
+      case HEADER.contentType:
+        contentType = value;
+        break;
+      case HEADER.date:
+        date = value;
+        break;
+      case HEADER.rateLimit:
+        limit = value;
+        break;
+      case HEADER.rateRemaining:
+        remaining = value;
+        break;
+      case HEADER.rateReset:
+        reset = value;
+        break;
+    }
+    // Framing is never dropped by name: a `Connection: content-length` must not change how the body ends.
+    if (named?.has(name.lower) === true && name.kind !== HEADER.contentLength) continue;
+    headers.push(name.text, value);
   }
-  const connection = received['connection'];
-  const named = connection === undefined ? undefined : namesIn(String(connection));
-  if (named !== undefined) dropNamed(headers, named);
   headers.push('X-Request-ID', inbound.requestId);
-  const contentType = last(received['content-type'])?.toLowerCase() ?? '';
-  const contentLength = last(received['content-length']);
   return {
     headers,
-    contentLength: contentLength === undefined ? undefined : Number(contentLength),
-    isEventStream: contentType.startsWith('text/event-stream'),
-    isProblem: contentType.startsWith('application/problem+json'),
-    quota: quotaOf(received),
-    date: last(received['date']),
+    isEventStream: EVENT_STREAM.test(contentType),
+    isProblem: PROBLEM.test(contentType),
+    quota:
+      limit === undefined || remaining === undefined || reset === undefined ? undefined : { limit, remaining, reset },
+    date,
   };
 }
 
-function add(headers: string[], name: string, lower: string, value: string, inbound: Inbound, endpoint: string): void {
-  if (INVALID_VALUE.test(value)) throw new InvalidResponseHeader(`${lower} has a byte no header may have`);
-  if (lower === 'set-cookie' && !inbound.tenant.upstream.passSetCookie) return;
-  if (lower === 'location') headers.push(name, rewriteLocation(value, inbound, endpoint));
-  else if (lower === 'link') headers.push(name, rewriteLink(value, inbound, endpoint));
-  else headers.push(name, value);
-}
+const EVENT_STREAM = /^text\/event-stream/i;
+const PROBLEM = /^application\/problem\+json/i;
 
-function quotaOf(received: ReceivedHeaders): RateFigures | undefined {
-  const limit = last(received['x-ratelimit-limit']);
-  const remaining = last(received['x-ratelimit-remaining']);
-  const reset = last(received['x-ratelimit-reset']);
-  return limit === undefined || remaining === undefined || reset === undefined
-    ? undefined
-    : { limit, remaining, reset };
-}
-
-/** Of a header that came more than once the last counts. */
-function last(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === 'object' ? value.at(-1) : value;
+/** The headers of a response that node:http has read: name, value, name, value … */
+export function receivedHead(rawHeaders: readonly string[]): ReceivedHead {
+  const names: HeaderName[] = [];
+  const values: string[] = [];
+  const connection: string[] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = headerName(rawHeaders[i] as string);
+    if (name === undefined) continue;
+    names.push(name);
+    values.push(rawHeaders[i + 1] as string);
+    if (name.kind === HEADER.connection) connection.push(rawHeaders[i + 1] as string);
+  }
+  return { names, values, connection: connection.length === 0 ? undefined : connection.join(', ') };
 }
 
 /** What Connection commonly says names no header: leave the usual response alone. */
@@ -136,14 +109,6 @@ function namesIn(connection: string): Set<string> | undefined {
   const lower = connection.toLowerCase();
   if (lower === 'keep-alive' || lower === 'close') return undefined;
   return new Set(lower.split(',').map((name) => name.trim()));
-}
-
-/** Framing is never dropped by name: a `Connection: content-length` must not change how the body ends. */
-function dropNamed(headers: string[], named: ReadonlySet<string>): void {
-  for (let i = headers.length - 2; i >= 0; i -= 2) {
-    const lower = (headers[i] as string).toLowerCase();
-    if (named.has(lower) && lower !== 'content-length') headers.splice(i, 2);
-  }
 }
 
 /** A URL on the upstream, seen from the browser. Other absolute URLs and relative references pass, but for the mount. */

@@ -1,49 +1,55 @@
-import { type Dispatcher, Pool } from 'undici';
+import { ConnectionPool } from '../http1/pool.ts';
 import type { Upstream } from '../tenant.ts';
 
-/** Idle time before a kept connection to an upstream is closed; shorter than servers commonly allow, in milliseconds. */
-const KEEP_ALIVE = 30_000;
 /** An upstream's response head may be this large, in bytes. */
-const MAX_RESPONSE_HEADER = 32 * 1024;
+const MAX_RESPONSE_HEAD = 32 * 1024;
+/** How often connections are looked after, in milliseconds: a timeout may be so much late. */
+const TICK = 100;
 
 /** The connection pools to upstream endpoints, one per endpoint and connection settings. */
 export class Transport {
-  readonly #pools = new Map<string, Pool>();
+  readonly #pools = new Map<string, ConnectionPool>();
+  #timer: NodeJS.Timeout | undefined;
+  /** Monotonic milliseconds, a tick old at the most. */
+  #now = performance.now();
+  readonly #clock = () => this.#now;
 
-  /** Starts one request. The path goes on the wire byte for byte as given. */
-  dispatch(
-    upstream: Upstream,
-    endpoint: string,
-    options: Omit<Dispatcher.DispatchOptions, 'origin' | 'reset' | 'headersTimeout'>,
-    handler: Dispatcher.DispatchHandler,
-  ): void {
-    this.#poolOf(upstream, endpoint).dispatch(
-      // Without `reset: false` undici closes the connection after HEAD and after a GET, REPORT or DELETE with a body.
-      { ...options, reset: false, headersTimeout: upstream.timeouts.headers },
-      handler,
-    );
-  }
-
-  /** Breaks what is still under way. */
-  async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
-    this.#pools.clear();
-  }
-
-  #poolOf(upstream: Upstream, endpoint: string): Pool {
+  /** The connections to one of an upstream's endpoints. */
+  pool(upstream: Upstream, endpoint: string): ConnectionPool {
     const key = `${endpoint} ${upstream.connections} ${upstream.timeouts.connect}`;
     let pool = this.#pools.get(key);
     if (pool === undefined) {
-      pool = new Pool(endpoint, {
-        connections: upstream.connections,
-        pipelining: 1,
-        allowH2: false,
-        connect: { timeout: upstream.timeouts.connect },
-        keepAliveTimeout: KEEP_ALIVE,
-        maxHeaderSize: MAX_RESPONSE_HEADER,
-      });
+      pool = this.#open(upstream, endpoint);
       this.#pools.set(key, pool);
     }
     return pool;
+  }
+
+  /** Breaks what is still under way. */
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const pool of this.#pools.values()) pool.close();
+    this.#pools.clear();
+  }
+
+  #open(upstream: Upstream, endpoint: string): ConnectionPool {
+    this.#timer ??= setInterval(() => this.#tick(), TICK).unref();
+    this.#now = performance.now();
+    const { protocol, hostname, port } = new URL(endpoint);
+    const isTls = protocol === 'https:';
+    const options = {
+      host: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+      port: Number(port) || (isTls ? 443 : 80),
+      tls: isTls ? {} : undefined,
+      connectTimeout: upstream.timeouts.connect,
+      maxHead: MAX_RESPONSE_HEAD,
+    };
+    return new ConnectionPool(options, upstream.connections, this.#clock);
+  }
+
+  #tick(): void {
+    this.#now = performance.now();
+    for (const pool of this.#pools.values()) pool.check();
   }
 }

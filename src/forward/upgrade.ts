@@ -7,9 +7,10 @@ import type { Problem } from '../problem.ts';
 import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
 import type { Outcome } from './endpoints.ts';
 import { failureOf, problemOf } from './failure.ts';
-import { type ForwardParts, stamp } from './forward.ts';
+import type { ForwardParts } from './forward.ts';
 import { requestHeaders } from './request-headers.ts';
-import { responseHead } from './response-headers.ts';
+import { receivedHead, relayedHead } from './response-headers.ts';
+import { stamp } from './stamp.ts';
 
 /** One permitted WebSocket handshake on its way. */
 export interface Upgrading {
@@ -98,7 +99,7 @@ export class UpgradeRelay {
         event.status = response.statusCode ?? 0;
         trace.answered(event.status);
         trace.end();
-        const head = responseHead(response.headersDistinct, inbound, lease.origin);
+        const head = relayedHead(receivedHead(response.rawHeaders), inbound, lease.origin);
         if (head.quota !== undefined) keypair.quota = head.quota;
         // A refusal is relayed, but the next handshake is signed with another keypair.
         this.#parts.keypairs.judge(permit, signed, { status: event.status, isProblem: head.isProblem });
@@ -133,7 +134,7 @@ export class UpgradeRelay {
 }
 
 class HandshakeTimeout extends Error {
-  readonly code = 'UND_ERR_HEADERS_TIMEOUT';
+  readonly code = 'UPSTREAM_HEADERS_TIMEOUT';
 }
 
 /** Sets flat name-value pairs, those of one name together. */

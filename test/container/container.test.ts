@@ -95,7 +95,7 @@ describe('what the image would hold', () => {
 
   it('has no second Node, no development package and no test', () => {
     const packages = readdirSync(join(app, 'node_modules'));
-    expect(packages).toContain('undici');
+    expect(packages).toContain('ioredis');
     for (const absent of ['node', 'vitest', 'typescript', 'playwright-core', '@biomejs']) {
       expect(packages).not.toContain(absent);
     }

@@ -64,7 +64,7 @@ describe('the request log', () => {
     await logged(/upstream-timeout/);
     expect(lines().slice(-2)).toMatchObject([
       { status: 404, code: 'no-route' },
-      { level: 'error', status: 504, code: 'upstream-timeout', reason: 'UND_ERR_HEADERS_TIMEOUT' },
+      { level: 'error', status: 504, code: 'upstream-timeout', reason: 'UPSTREAM_HEADERS_TIMEOUT' },
     ]);
   });
 });

@@ -29,7 +29,7 @@ describe('statistics', () => {
     end(5, { status: 404, code: 'no-route' });
     end(5, { status: 429 });
     end(5, { status: 502, code: 'upstream-unreachable', requestId: 'lost' });
-    end(5, { status: 200, aborted: true, reason: 'UND_ERR_SOCKET', requestId: 'broken' });
+    end(5, { status: 200, aborted: true, reason: 'UPSTREAM_CLOSED', requestId: 'broken' });
     end(5, { status: 200, aborted: true });
     pass(1000);
     const expected = { requests: 7, clientErrors: 2, serverErrors: 2 };

@@ -198,7 +198,7 @@ describe('with an SDK', () => {
     await expect.poll(() => spans.length).toBe(3);
     const [first, second, server] = spans;
     expect(first).toMatchObject({ failed: true, parentSpanId: server?.spanId });
-    expect(first?.attributes['error.type']).toMatch(/^(?:ECONNRESET|UND_ERR_SOCKET)$/);
+    expect(first?.attributes['error.type']).toMatch(/^(?:ECONNRESET|UPSTREAM_CLOSED)$/);
     expect(second).toMatchObject({ failed: false, attributes: { 'http.request.resend_count': 1 } });
     expect(server).toMatchObject({ kind: 'server', failed: false });
     expect([1, 2].map((i) => sent('traceparent', i)?.[0]?.split('-')[2])).toEqual([first?.spanId, second?.spanId]);
@@ -216,7 +216,7 @@ describe('with an SDK', () => {
         failed: false,
         attributes: { 'http.response.status_code': 401, 'countersign.code': 'unauthorized' },
       },
-      { kind: 'client', failed: true, attributes: { 'error.type': 'UND_ERR_HEADERS_TIMEOUT' } },
+      { kind: 'client', failed: true, attributes: { 'error.type': 'UPSTREAM_HEADERS_TIMEOUT' } },
       {
         kind: 'server',
         failed: true,
