@@ -1,57 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { Hono } from 'hono';
-import { createEdgeApp, type EdgeEnv } from './edge/app.ts';
+import { createEdgeApp } from './edge/app.ts';
 import { Door, type Visit } from './edge/door.ts';
 import { type Arrival, toInbound } from './edge/intake.ts';
-import { corsHeaders } from './edge/refusal.ts';
-import type { EdgeHandlers } from './edge/server.ts';
-import type { Admission, Inbound } from './exchange.ts';
+import { corsHeaderList } from './edge/refusal.ts';
+import type { Admission, Inbound, Permit } from './exchange.ts';
 import { ClientGone, receiveBody } from './forward/body.ts';
-import type { Endpoints } from './forward/endpoints.ts';
+import type { Forwarding } from './forward/forward.ts';
 import { createForwardParts } from './forward/parts.ts';
 import { Relay } from './forward/relay.ts';
 import { UpgradeRelay } from './forward/upgrade.ts';
-import type { FailedAttempts } from './login/attempts.ts';
+import type { Gateway, GatewayOptions } from './gateway-contract.ts';
 import { createLoginMethods } from './login/methods.ts';
-import { type Audit, NO_AUDIT } from './observe/audit.ts';
-import { type KeypairListener, keypairAlarm } from './observe/keypair-event.ts';
-import type { Log } from './observe/log.ts';
+import { NO_AUDIT } from './observe/audit.ts';
+import { keypairAlarm } from './observe/keypair-event.ts';
 import { admit, decide } from './policy/decide.ts';
 import { findRoute, isSafe, matchRoute } from './policy/route.ts';
 import { Problem } from './problem.ts';
-import { clearCookie, readSessionId, sessionCookieName } from './session/cookie.ts';
+import { endedSession, readSessionId, sessionCookieName } from './session/cookie.ts';
 import { requireSameOrigin } from './session/csrf.ts';
+import type { Session } from './session/session.ts';
 import { Sessions } from './session/sessions.ts';
-import type { SessionStore } from './session/store.ts';
 import { LiveStreams } from './session/streams.ts';
-import type { Snapshot } from './snapshot.ts';
-
-export interface GatewayOptions {
-  /** The configuration in force; asked once per request. */
-  readonly snapshot: () => Snapshot;
-  readonly store: SessionStore;
-  readonly attempts: FailedAttempts;
-  readonly log: Log;
-  /** Hears of keypairs that are refused, accepted again or followed by another; the log does anyway. */
-  readonly onKeypair?: KeypairListener;
-  /** Kept nowhere when left out. */
-  readonly audit?: Audit;
-  /** Epoch milliseconds: session expiry, limits and the date of signatures. */
-  readonly clock?: () => number;
-}
-
-export interface Gateway extends EdgeHandlers {
-  /** The whole edge as a Hono app, to be mounted in somebody else's server on @hono/node-server. */
-  readonly app: Hono<EdgeEnv>;
-  /** What the operators' listener looks into. */
-  readonly insides: { readonly endpoints: Endpoints; readonly sessions: Sessions; readonly streams: LiveStreams };
-  /** From now on every answer closes its connection. */
-  drain(): void;
-  /** Breaks what is still open: live streams, then upstream connections. The stores stay with whoever opened them. */
-  close(): Promise<void>;
-}
 
 /** Builds the parts and lists the stages every request and every upgrade goes through, in order. */
 export function createGateway(options: GatewayOptions): Gateway {
@@ -67,8 +38,8 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const routed = (inbound: Inbound) => matchRoute(inbound.tenant, inbound) !== undefined;
 
-  /** Who asks and whether the head of the request may pass: everything before a body is read. */
-  async function judge(visit: Visit, inbound: Inbound, kind: 'http' | 'upgrade'): Promise<Admission> {
+  /** Who asks and whether the head of the request may pass: everything before a body is read. At once where the store is. */
+  function judge(visit: Visit, inbound: Inbound, kind: 'http' | 'upgrade'): Admission | Promise<Admission> {
     const route = findRoute(inbound.tenant, inbound);
     visit.event.route = route.path;
     const cookieName = sessionCookieName(inbound.origin);
@@ -76,41 +47,62 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (cookie.kind === 'none') throw new Problem('unauthorized', 'There is no session: sign in first.');
     if (cookie.kind === 'malformed') throw endedSession(cookieName);
     if (kind === 'upgrade' || !isSafe(inbound, route)) requireSameOrigin(inbound.headers, inbound.tenant.origins);
+    const recognise = (session: Session | undefined) => {
+      if (session === undefined) throw endedSession(cookieName);
+      door.recognise(visit, session);
+      const admission = admit(inbound, session, route);
+      visit.event.role = admission.role;
+      return admission;
+    };
     const found = sessions.resolve(cookie.id, inbound.tenant.name);
-    const session = found instanceof Promise ? await found : found;
-    if (session === undefined) throw endedSession(cookieName);
-    door.recognise(visit, session);
-    const admission = admit(inbound, session, route);
-    visit.event.role = admission.role;
-    return admission;
+    return found instanceof Promise ? found.then(recognise) : recognise(found);
   }
 
-  /** One routed HTTP request, stage by stage. Never rejects: what a stage throws is answered here. */
-  async function relay(visit: Visit, inbound: Inbound, reply: ServerResponse): Promise<void> {
-    const { request, event, context } = visit;
+  /** One routed HTTP request, stage by stage. Never throws: what a stage throws is answered here. */
+  function relay(visit: Visit, inbound: Inbound, reply: ServerResponse): void {
+    const onThrown = (thrown: unknown) => refuse(visit, reply, thrown);
     try {
-      const admission = await judge(visit, inbound, 'http');
-      const hasBody = inbound.body.kind !== 'none';
-      if (hasBody && visit.awaitsContinue) reply.writeContinue();
-      const received = admission.readsBody ? await receiveBody(request, admission.route.maxBody) : undefined;
-      if (received !== undefined) event.bytesIn = received.bytes.length;
-      const permit = decide(admission, received?.bytes);
-      context.quota = permit.keypair.quota;
-      const forwarding = {
-        permit,
-        body: received ?? (hasBody ? request : undefined),
-        reply,
-        extraHeaders: context.origin === undefined ? NO_HEADERS : flat(corsHeaders(inbound.tenant, context.origin)),
-        event,
-        onEventStream: (close: () => void) => streams.add(permit.session, close),
-        refuse: (thrown: unknown) => refuse(visit, reply, thrown),
-      };
-      const forwarded = new Relay(forwarding, parts);
-      reply.once('close', () => forwarded.replyClosed());
-      forwarded.start();
+      const admission = judge(visit, inbound, 'http');
+      if (admission instanceof Promise) admission.then((judged) => receive(visit, judged, reply)).catch(onThrown);
+      else receive(visit, admission, reply)?.catch(onThrown);
     } catch (thrown) {
-      refuse(visit, reply, thrown);
+      onThrown(thrown);
     }
+  }
+
+  /** Reads the body where somebody has to look at it before it is sent. */
+  function receive(visit: Visit, admission: Admission, reply: ServerResponse): Promise<void> | undefined {
+    const { inbound, route, readsBody } = admission;
+    const hasBody = inbound.body.kind !== 'none';
+    if (hasBody && visit.awaitsContinue) reply.writeContinue();
+    if (!readsBody) {
+      send(visit, decide(admission, undefined), hasBody ? visit.request : undefined, reply);
+      return undefined;
+    }
+    return receiveBody(visit.request, route.maxBody).then((received) => {
+      visit.event.bytesIn = received.bytes.length;
+      send(visit, decide(admission, received.bytes), received, reply);
+    });
+  }
+
+  function send(visit: Visit, permit: Permit, body: Forwarding['body'], reply: ServerResponse): void {
+    const { event, context } = visit;
+    const { keypair, inbound, session } = permit;
+    context.quota = keypair.quota;
+    const forwarded = new Relay(
+      {
+        permit,
+        body,
+        reply,
+        extraHeaders: corsHeaderList(inbound.tenant, context.origin),
+        event,
+        onEventStream: (close) => streams.add(session, close),
+        refuse: (thrown) => refuse(visit, reply, thrown),
+      },
+      parts,
+    );
+    visit.forwarded = forwarded;
+    forwarded.start();
   }
 
   function refuse(visit: Visit, reply: ServerResponse, thrown: unknown): void {
@@ -159,7 +151,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         const arrival = door.admit(visit);
         const inbound = toInbound(arrival);
         // The measured shortcut: a routed request does not pass through Hono.
-        if (inbound !== undefined && routed(inbound)) return void relay(visit, inbound, reply);
+        if (inbound !== undefined && routed(inbound)) return relay(visit, inbound, reply);
         admitted.set(request, { visit, arrival });
       } catch (thrown) {
         return door.refuse(visit, reply, thrown);
@@ -179,17 +171,4 @@ export function createGateway(options: GatewayOptions): Gateway {
       parts.transport.close();
     },
   };
-}
-
-const NO_HEADERS: readonly string[] = [];
-
-function flat(headers: Readonly<Record<string, string>>): string[] {
-  return Object.entries(headers).flat();
-}
-
-/** The cookie stands for no session any more: the browser had better forget it. */
-function endedSession(cookieName: string): Problem {
-  return new Problem('unauthorized', 'The session has ended or never was: sign in again.', {
-    headers: { 'Set-Cookie': clearCookie(cookieName) },
-  });
 }

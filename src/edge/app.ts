@@ -25,8 +25,8 @@ export interface EdgeAppParts {
   /** What the listener has found out already; undefined when the app is mounted in somebody else's server. */
   readonly admitted: (request: IncomingMessage) => { visit: Visit; arrival: Arrival } | undefined;
   readonly routed: (inbound: Inbound) => boolean;
-  /** Sends a routed request upstream and its answer to `reply`; never rejects. */
-  readonly relay: (visit: Visit, inbound: Inbound, reply: ServerResponse) => Promise<void>;
+  /** Sends a routed request upstream and its answer to `reply`; never throws. */
+  readonly relay: (visit: Visit, inbound: Inbound, reply: ServerResponse) => void;
 }
 
 /** The whole edge as one Hono app: own endpoints, then the tenant's routes, then its site. */
@@ -65,7 +65,7 @@ export function createEdgeApp(parts: EdgeAppParts): Hono<EdgeEnv> {
   app.all('*', async (c, next) => {
     const inbound = toInbound(c.get('arrival'));
     if (inbound === undefined || !parts.routed(inbound)) return next();
-    await parts.relay(c.get('visit'), inbound, c.env.outgoing);
+    parts.relay(c.get('visit'), inbound, c.env.outgoing);
     return RESPONSE_ALREADY_SENT;
   });
   app.use('*', etag());

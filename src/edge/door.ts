@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Audit } from '../observe/audit.ts';
 import type { Log } from '../observe/log.ts';
-import { onReplyOver, openEvent, type RequestEvent } from '../observe/request-event.ts';
+import { openEvent, type RequestEvent } from '../observe/request-event.ts';
 import { newRequestId } from '../observe/request-id.ts';
 import { readTraceContext } from '../observe/trace-context.ts';
 import { asProblem, Problem } from '../problem.ts';
@@ -25,6 +25,8 @@ export interface Visit {
   readonly receivedAt: number;
   /** The client waits for 100 Continue, and nobody has sent it yet. */
   readonly awaitsContinue: boolean;
+  /** Set once the request is on its way upstream: it has to know when its reply is closed. */
+  forwarded: { replyClosed(): void } | undefined;
 }
 
 export interface DoorOptions {
@@ -73,7 +75,7 @@ export class Door {
     const accepted = isPassedOn ? readTraceContext(traceparent, tracestate) : undefined;
     const event = openEvent(requestId, kind, request.method ?? '', client, now, accepted);
     const awaitsContinue = source === 'own' && request.headers.expect !== undefined;
-    return { snapshot, limits, request, event, context, receivedAt: now, awaitsContinue };
+    return { snapshot, limits, request, event, context, receivedAt: now, awaitsContinue, forwarded: undefined };
   }
 
   /** Judges the head. Throws the Problem that refuses it. */
@@ -113,7 +115,13 @@ export class Door {
 
   /** Logs the request once its reply is over. */
   logWhenOver(visit: Visit, reply: ServerResponse): void {
-    onReplyOver(visit.event, reply, (event) => this.#over(event));
+    reply.once('close', () => {
+      const { event } = visit;
+      visit.forwarded?.replyClosed();
+      event.status = reply.statusCode;
+      event.aborted = !reply.writableFinished;
+      this.#over(event);
+    });
   }
 
   /** Logs an upgrade, or a refusal without a reply object. */

@@ -61,6 +61,13 @@ export function corsHeaders(tenant: Tenant | undefined, origin: string | undefin
   };
 }
 
+const NONE: readonly string[] = [];
+
+/** The same as name, value, name, value …; most requests, of the same origin, need none. */
+export function corsHeaderList(tenant: Tenant, origin: string | undefined): readonly string[] {
+  return origin === undefined ? NONE : Object.entries(corsHeaders(tenant, origin)).flat();
+}
+
 /** Answers a request with a problem. A reply that has begun cannot be refused any more and is broken instead. */
 export function refuse(
   request: IncomingMessage,

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { ResponseHead } from '../http1/response-head.ts';
 import type { ResponseHandler, WireExchange } from '../http1/wire.ts';
 
@@ -77,7 +77,11 @@ export class Reply {
   #writeHead(): void {
     const { status, reason } = this.#head as ResponseHead;
     this.#headSent = true;
-    this.#reply.writeHead(status, INVALID_TEXT.test(reason) ? '' : reason, this.#headers);
+    this.#reply.writeHead(
+      status,
+      reason !== STATUS_CODES[status] && INVALID_TEXT.test(reason) ? '' : reason,
+      this.#headers,
+    );
   }
 
   #send(chunk: Buffer, exchange: WireExchange, handler: ResponseHandler): void {

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { type RequestTrace, startTrace } from './trace.ts';
 import type { TraceContext } from './trace-context.ts';
 
@@ -79,13 +78,4 @@ export function openEvent(
     aborted: false,
     eventStream: false,
   };
-}
-
-/** Calls `done` once the response is over, whole or broken. */
-export function onReplyOver(event: RequestEvent, reply: ServerResponse, done: (event: RequestEvent) => void): void {
-  reply.once('close', () => {
-    event.status = reply.statusCode;
-    event.aborted = !reply.writableFinished;
-    done(event);
-  });
 }

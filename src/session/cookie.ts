@@ -61,6 +61,13 @@ export function clearCookie(name: string): string {
   return `${name}=; Max-Age=0; ${attributes(name)}`;
 }
 
+/** The Problem for a cookie that stands for no session any more: the browser had better forget it. */
+export function endedSession(name: string): Problem {
+  return new Problem('unauthorized', 'The session has ended or never was: sign in again.', {
+    headers: { 'Set-Cookie': clearCookie(name) },
+  });
+}
+
 function attributes(name: string): string {
   return `Path=/; HttpOnly; SameSite=Strict${name.startsWith('__Host-') ? '; Secure' : ''}`;
 }

@@ -7,6 +7,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['signing', 'session', 'policy'],
   ['login', 'forward'],
   ['edge', 'operator'],
+  ['gateway-contract.ts'],
   ['gateway.ts', 'config', 'service'],
   ['doctor', 'smoke'],
   ['cli'],
@@ -27,7 +28,7 @@ const PURE = /^(?:signing\/|policy\/|session\/(?!.*(?:store|redis))|forward\/ret
 
 /** Package → files that may know it. Every other file depends on our own contract in front of it. */
 const IMPORTERS: Readonly<Record<string, RegExp>> = {
-  hono: /^(?:edge\/|operator\/|gateway\.ts$)/,
+  hono: /^(?:edge\/|operator\/|gateway-contract\.ts$)/,
   '@hono/node-server': /^(?:edge\/|operator\/|gateway\.ts$)/,
   'prom-client': /^operator\//,
   'http-proxy-3': /^forward\//,
