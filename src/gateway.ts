@@ -126,12 +126,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       const refuse = (problem: Problem) => door.refuseUpgrade(visit, socket, problem);
       if (socket.destroyed) throw new ClientGone('the client left before it was judged');
       await new Promise<void>((over) => upgrades.relay({ permit, request, socket, head, event, onOpen, refuse }, over));
-      event.bytesIn = socket.bytesRead;
-      event.bytesOut = socket.bytesWritten;
     } catch (thrown) {
       if (thrown instanceof ClientGone) socket.destroy();
       else door.refuseUpgrade(visit, socket, thrown);
     }
+    event.bytesIn = socket.bytesRead;
+    event.bytesOut = socket.bytesWritten;
     door.logNow(visit);
   }
 

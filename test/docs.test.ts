@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -210,40 +213,56 @@ operator: { host: 0.0.0.0, token: { file: ${join(folder, 'operator-token')} } }`
     expect(readFileSync(join(folder, 'smoke.xml'), 'utf8')).toMatch(/^<\?xml/);
   });
 
-  it('Tracing: otel.mjs, loaded first, sees a span of each request and is shut down at the end', async () => {
-    const modules = join(folder, 'node_modules/@opentelemetry');
-    mkdirSync(join(modules, 'sdk-trace'), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules/@opentelemetry/api'), join(modules, 'api'));
-    writeFileSync(join(modules, 'sdk-trace/index.mjs'), SDK);
-    writeFileSync(join(modules, 'sdk-trace/package.json'), '{"type":"module","exports":"./index.mjs"}');
+  it('Tracing: otel.mjs, loaded first, exports the spans of each request by the SDK the guide names', async () => {
+    const [, spec = ''] = /`npm install (\S+)`/.exec(GUIDE.section('Tracing').text) ?? [];
+    const [, name, major] = /^(.+)@(\d+)$/.exec(spec) ?? [];
+    const installed = JSON.parse(readFileSync(join(ROOT, `node_modules/${name}/package.json`), 'utf8'));
+    expect(installed.version.split('.')[0]).toBe(major);
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, 'otel.mjs'), GUIDE.section('Tracing').blocks('js')[0] ?? '');
     const command = commandsIn('Tracing').map((line) => /^node (--import) (\S+) src\/main\.ts serve \S+$/.exec(line));
     expect(command).toEqual([expect.arrayContaining(['--import', './otel.mjs'])]);
-    const traced = await startDemo((yaml) => yaml, { NODE_OPTIONS: `--import ${join(folder, 'otel.mjs')}` });
+
+    const heard: Record<string, unknown>[] = [];
+    const upstream = createServer((request, response) => {
+      heard.push(request.headers);
+      response.end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    const endpoint = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+    const traced = await startDemo(
+      (yaml) =>
+        mergeYaml(
+          yaml,
+          `tenants: { demo: { upstream: { endpoints: ["${endpoint}"] } } }`,
+          'listen: { trustProxies: [127.0.0.1] }',
+        ),
+      { NODE_OPTIONS: `--import ${join(folder, 'otel.mjs')}` },
+    );
     try {
-      const cookie = await signIn(traced.origin);
-      await (await fetch(`${traced.origin}/v2`, { headers: { Cookie: cookie } })).text();
-      await traced.process.until(/^span server GET \/v2$/m);
-      expect(traced.process.stdout).toMatch(/^span client GET \/v2$/m);
+      const [traceId, peer] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
+      const headers = { traceparent: `00-${traceId}-${peer}-01`, tracestate: 'rojo=1' };
+      const Cookie = await signIn(traced.origin);
+      await (await fetch(`${traced.origin}/v2`, { headers: { ...headers, Cookie } })).text();
       expect(await traced.process.kill('SIGTERM')).toBe(0);
-      expect(traced.process.stdout).toMatch(/^spans are shut down$/m);
+      const spans = exportedSpans(traced.process.stdout).filter((span) => span.traceId === traceId);
+      const [client, server, ...others] = spans;
+      expect(others).toEqual([]);
+      expect(server).toMatchObject({ name: 'GET /v2', kind: 1, parent: peer });
+      expect(client).toMatchObject({ name: 'GET /v2', kind: 2, parent: server?.id });
+      expect(heard.at(-1)).toMatchObject({ traceparent: `00-${traceId}-${client?.id}-01`, tracestate: 'rojo=1' });
     } finally {
       await traced.stop();
+      upstream.close();
     }
   });
 });
 
-/** Stands in for the SDK, which is no dependency of the gateway: the same three classes over the tests' own tracer. */
-const SDK = `
-import { RecordingTracer } from ${JSON.stringify(join(ROOT, 'test/kit/recording-tracer.ts'))};
-export class ConsoleSpanExporter {
-  export = ({ kind, name }) => console.log('span ' + kind + ' ' + name);
+/** The spans that the SDK's console exporter printed. */
+function exportedSpans(output: string) {
+  return [...output.matchAll(/^\{\n {2}resource: [\s\S]*?^\}$/gm)].map(([span]) => {
+    const field = (name: string) => new RegExp(`^  ${name}: '?([^',\n]*)`, 'm').exec(span)?.[1];
+    const [, parent] = /^ {2}parentSpanContext: \{[^}]*?\bspanId: '(\w+)'/m.exec(span) ?? [];
+    return { traceId: field('traceId'), name: field('name'), id: field('id'), kind: Number(field('kind')), parent };
+  });
 }
-export class BatchSpanProcessor {
-  constructor({ exporter }) { this.onEnd = exporter.export; }
-}
-export class TracerProvider extends RecordingTracer {
-  constructor({ spanProcessors }) { super((span) => spanProcessors.forEach(({ onEnd }) => onEnd(span))); }
-  shutdown() { console.log('spans are shut down'); }
-}
-`;

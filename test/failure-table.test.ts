@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
+import { pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { CliProcess, ROOT } from './kit/cli.ts';
 import { signIn, startDemo } from './kit/demo.ts';
@@ -288,4 +289,50 @@ it('SIGTERM', async () => {
   expect(await demo.process.exited()).toBe(0);
   expect(demo.process.stdout).toMatch(/"msg":"stopped"/);
   tableSays('SIGTERM', 'draining', 'stopped', '/readyz 503, process draining', 'countersign_draining 1', 'exit code 0');
+});
+
+it('a defect of Countersign', async () => {
+  const NODE_OPTIONS = `--import ${pathToFileURL(join(ROOT, 'test/kit/broken-signing.ts'))}`;
+  const { demo, get, logs, readyz, metric } = await start('{}', { NODE_OPTIONS });
+  const cookie = await signIn(demo.origin);
+  const response = await fetch(`${demo.origin}/v2`, { headers: { Cookie: cookie } });
+  const requestId = response.headers.get('x-request-id');
+  expect(response.status).toBe(500);
+  expect(await response.json()).toEqual({
+    type: 'https://problems.demo.example/internal',
+    title: 'Internal error',
+    status: 500,
+    detail: 'The gateway failed.',
+    instance: requestId,
+  });
+  await logs(/"msg":"a request failed by a defect"/);
+  const line = /^\{.*a request failed by a defect.*\}$/m.exec(demo.process.stdout)?.[0] ?? '{}';
+  expect(JSON.parse(line)).toMatchObject({
+    level: 'error',
+    requestId,
+    err: { type: 'TypeError', stack: expect.stringMatching(/broken-signing\.ts:\d+.*\n.* at sign /) },
+  });
+  for (const secret of ['secret-not-for-production-use', cookie.split('=')[1] ?? 'none']) {
+    expect(demo.process.stdout + demo.process.stderr).not.toContain(secret);
+  }
+  expect(await metric('countersign_refusals_total', /code="internal"/)).toBe(1);
+  expect(await get('/v2', cookie)).toBe('200');
+  expect((await readyz())[0]).toBe(200);
+
+  const [vector] = JSON.parse(readFileSync(join(ROOT, 'test/vectors/signing.json'), 'utf8'));
+  const verify = async (env: Readonly<Record<string, string>>) => {
+    const process = new CliProcess(['verify'], { NODE_OPTIONS, ...env });
+    process.child.stdin?.end(JSON.stringify({ ...vector, authorization: vector.expected.authorization }));
+    return [await process.exited(), process.stdout, process.stderr] as const;
+  };
+  const defect = 'countersign verify: this is a defect of Countersign: TypeError: no key for';
+  expect(await verify({})).toEqual([70, '', expect.stringMatching(new RegExp(`^${defect}.*\\n$`))]);
+  expect((await verify({ COUNTERSIGN_DEBUG: '1' }))[2]).toMatch(/\n {4}at .*broken-signing\.ts:\d+/);
+  tableSays(
+    'A defect of Countersign',
+    '500 internal',
+    'a request failed by a defect',
+    'exit code 70',
+    'COUNTERSIGN_DEBUG=1',
+  );
 });

@@ -51,7 +51,9 @@ export function parseYaml(file: string, text: string): YamlDocument {
     return { file, ...at(offset), path: '', message: withoutText(reason), ...(hint !== undefined && { hint }) };
   };
   if (document.errors.length > 0) {
-    const found = document.errors.map((error) => syntaxFault(error.pos[0], error.message));
+    const found = document.errors.map(({ pos, code, message }) =>
+      syntaxFault(pos[0], code === 'MULTIPLE_DOCS' ? SECOND_DOCUMENT : message),
+    );
     // The parser stumbles several times over one slip.
     throw new ConfigError(found.filter(({ line }, i) => line !== found[i - 1]?.line));
   }
@@ -82,6 +84,8 @@ export function parseYaml(file: string, text: string): YamlDocument {
     fault: (path, message, details) => ({ file, ...at(offsetOf(path)), path: formatPath(path), message, ...details }),
   };
 }
+
+const SECOND_DOCUMENT = 'a second document begins here, where one is all there may be';
 
 /** The parser quotes the file behind a colon, and what it quotes may be a secret. */
 function withoutText(reason: string): string {

@@ -15,9 +15,10 @@ const ADMIN_MUTATION = /^(?:create|modify|update|delete|purge)_/;
 export function findWarnings(config: Config, inline: readonly PathSegment[][], document: YamlDocument): Fault[] {
   const warnings: Fault[] = [];
   const warn: Warn = (path, message, hint) => warnings.push(document.fault(path, message, { hint }));
-  // The secrets of the reference Service are dummies, and so are those of the tenants that call it.
-  if (config.service === undefined) {
-    for (const path of inline) {
+  const { store } = config.sessions;
+  const storePath = typeof store === 'string' && URL.parse(store)?.password ? [['sessions', 'store']] : [];
+  for (const path of [...inline, ...storePath]) {
+    if (!isDummy(path, config)) {
       warn(path, 'the secret stands in the file itself', 'use { env: NAME } or { file: path }');
     }
   }
@@ -27,6 +28,18 @@ export function findWarnings(config: Config, inline: readonly PathSegment[][], d
     warnOfVisitor(name, tenant, config, warn);
   }
   return warnings;
+}
+
+/** The secrets of the reference Service are no secrets, nor are those of the tenants that call nothing else. */
+function isDummy([section, name]: readonly PathSegment[], { service, tenants }: Config): boolean {
+  if (service === undefined || section === 'service') return section === 'service';
+  const endpoints = section === 'tenants' ? tenants[String(name)]?.upstream.endpoints : undefined;
+  return endpoints?.every((endpoint) => isOwn(endpoint, service.port)) ?? false;
+}
+
+function isOwn(endpoint: string, servicePort: number): boolean {
+  const { hostname, port } = new URL(endpoint);
+  return isLoopback(hostname) && Number(port) === servicePort;
 }
 
 function warnOfOperator({ operator }: Config, warn: Warn): void {

@@ -4,6 +4,7 @@ import { type Context, Hono } from 'hono';
 import { etag } from 'hono/etag';
 import type { Inbound } from '../exchange.ts';
 import type { LoginMethods } from '../login/methods.ts';
+import { countBytes } from '../observe/request-event.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Door, Visit } from './door.ts';
 import { type Arrival, toInbound } from './intake.ts';
@@ -54,6 +55,7 @@ export function createEdgeApp(parts: EdgeAppParts): Hono<EdgeEnv> {
   app.options('*', (c) => c.body(null, 204, preflightHeaders(c.get('arrival'))));
 
   app.use('/-/*', async (c, next) => {
+    countBytes(c.get('visit').event, c.env.outgoing);
     await next();
     const { visit, arrival } = c.var;
     c.header('X-Request-ID', visit.event.requestId);
@@ -67,6 +69,10 @@ export function createEdgeApp(parts: EdgeAppParts): Hono<EdgeEnv> {
     if (inbound === undefined || !parts.routed(inbound)) return next();
     parts.relay(c.get('visit'), inbound, c.env.outgoing);
     return RESPONSE_ALREADY_SENT;
+  });
+  app.use('*', (c, next) => {
+    countBytes(c.get('visit').event, c.env.outgoing);
+    return next();
   });
   app.use('*', etag());
   app.all('*', siteFiles());

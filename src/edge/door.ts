@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Audit } from '../observe/audit.ts';
 import type { Log } from '../observe/log.ts';
-import { openEvent, type RequestEvent } from '../observe/request-event.ts';
+import { countBytes, openEvent, type RequestEvent } from '../observe/request-event.ts';
 import { newRequestId } from '../observe/request-id.ts';
 import { readTraceContext } from '../observe/trace-context.ts';
 import { asProblem, Problem } from '../problem.ts';
@@ -132,6 +132,7 @@ export class Door {
   /** The one place where whatever a stage threw becomes an answer. */
   refuse(visit: Visit, reply: ServerResponse, thrown: unknown): void {
     const problem = this.#note(visit, thrown);
+    countBytes(visit.event, reply);
     refuse(visit.request, reply, problem, visit.context);
   }
 

@@ -38,7 +38,15 @@ export class UpgradeRelay {
 
   constructor(parts: ForwardParts) {
     this.#parts = parts;
-    this.#proxy.on('proxyReqWs', (outgoing, request) => this.#dress.get(request)?.(outgoing));
+    this.#proxy.on('proxyReqWs', (outgoing, request) => {
+      try {
+        this.#dress.get(request)?.(outgoing);
+      } catch (defect) {
+        // The library has not begun to listen to it: its error would be nobody's, and end the process.
+        outgoing.on('error', () => undefined).destroy();
+        throw defect;
+      }
+    });
   }
 
   /** Calls `over` when the connection is over, whatever became of it. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { type RequestTrace, startTrace } from './trace.ts';
 import type { TraceContext } from './trace-context.ts';
 
@@ -37,6 +38,7 @@ export interface RequestEvent {
   /** Milliseconds from the first attempt to the response's head. */
   upstreamMs: number | undefined;
   bytesIn: number;
+  /** Of the body; of a WebSocket all there was. */
   bytesOut: number;
   /** The client left, or the reply broke, before it was whole. */
   aborted: boolean;
@@ -78,4 +80,20 @@ export function openEvent(
     aborted: false,
     eventStream: false,
   };
+}
+
+const counted = new WeakSet<ServerResponse>();
+
+/** Counts the body of a reply that is made here. A relayed one is counted as it arrives, which costs less. */
+export function countBytes(event: RequestEvent, reply: ServerResponse): void {
+  if (counted.has(reply)) return;
+  counted.add(reply);
+  for (const name of ['write', 'end'] as const) {
+    const send = reply[name].bind(reply) as (...all: unknown[]) => unknown;
+    const sendCounted = (chunk: unknown, ...rest: unknown[]) => {
+      if (typeof chunk === 'string' || chunk instanceof Uint8Array) event.bytesOut += Buffer.byteLength(chunk);
+      return send(chunk, ...rest);
+    };
+    Object.assign(reply, { [name]: sendCounted });
+  }
 }

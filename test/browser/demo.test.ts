@@ -20,6 +20,14 @@ const LAYOUT_SHIFT = `new Promise((resolve) => {
   requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
 })`;
 
+/** Pixels between the outline of what has the focus and the left edge that would cut it. */
+const ROOM_FOR_OUTLINE = `(() => {
+  const { outlineOffset, outlineWidth } = getComputedStyle(document.activeElement);
+  const reach = parseFloat(outlineOffset) + parseFloat(outlineWidth);
+  const edge = document.activeElement.closest('ul').getBoundingClientRect().left;
+  return document.activeElement.getBoundingClientRect().left - reach - edge;
+})()`;
+
 let folder: string;
 let config: DemoConfig;
 let gateway: RunningGateway;
@@ -140,6 +148,35 @@ describe('the demo page', () => {
     await page.keyboard.press('Space');
     await page.getByText('Welcome, admin').waitFor();
     expect(await page.getByRole('status').filter({ hasText: 'Welcome, admin' }).count()).toBe(1);
+    await close();
+  });
+
+  it('has its groups looked after by keyboard alone, on a phone’s width, and never loses the focus', async () => {
+    const { page, close } = await openDemo(PHONE);
+    const focused = page.locator(':focus');
+    await signInAsAdministrator(page);
+    await page.getByRole('group', { name: 'New group' }).getByLabel('Name').focus();
+    await page.keyboard.type('typed');
+    await page.keyboard.press('Enter');
+    await page.getByText('Created typed').waitFor();
+    expect(await focused.getAttribute('name')).toBe('name');
+
+    // Description, domain and button of the form come first.
+    for (let i = 0; i < 4; i++) await page.keyboard.press('Tab');
+    expect(await focused.getAttribute('aria-label')).toBe('Change typed');
+    expect(await page.evaluate(ROOM_FOR_OUTLINE)).toBeGreaterThanOrEqual(0);
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Change group' });
+    await dialog.locator('[name="name"]:focus').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await focused.getAttribute('aria-label')).toBe('Change typed');
+
+    await page.keyboard.press('Tab');
+    expect(await focused.getAttribute('aria-label')).toBe('Delete typed');
+    await page.keyboard.press('Enter');
+    await page.getByText('Deleted typed').waitFor();
+    expect(await focused.count()).toBe(1);
     await close();
   });
 

@@ -171,6 +171,7 @@ describe('warnings', () => {
       return `${path}: ${message}`;
     });
   const ADMIN = `${MINIMAL.replace('keypairs:', 'keypairs:\n      admin: { accessKey: AKIAADMIN, secretKey: { env: VISITOR_SECRET } }')}      - { path: /v2/admin, roles: [admin, visitor], ownerAccessKey: [admin] }\n`;
+  const SERVICE = 'service: { keypairs: [{ accessKey: AKIAVISITOR, secretKey: x }] }\n';
   const GRAPHQL = ADMIN.replace(
     'ownerAccessKey: [admin]',
     'graphql: { visitor: [groups], admin: [groups, create_group] }',
@@ -181,6 +182,21 @@ describe('warnings', () => {
       'an inline secret',
       MINIMAL.replace('{ env: VISITOR_SECRET }', 'x'),
       /^tenants\.acme\.keypairs\.visitor\.secretKey: /,
+    ],
+    [
+      'an inline secret of a tenant that calls a real Service beside the reference Service',
+      `${MINIMAL.replace('{ env: VISITOR_SECRET }', 'x')}${SERVICE}`,
+      /^tenants\.acme\.keypairs\.visitor\.secretKey: /,
+    ],
+    [
+      'an inline operator token beside the reference Service',
+      `${MINIMAL}${SERVICE}operator: { token: an-operator-token-of-some-length }\n`,
+      /^operator\.token: /,
+    ],
+    [
+      'an inline password of the session store',
+      `${MINIMAL}sessions: { store: "redis://user:password@127.0.0.1:6379/0" }\n`,
+      /^sessions\.store: (?!.*password)/,
     ],
     [
       'the operators’ listener on a public address',
@@ -238,6 +254,11 @@ describe('warnings', () => {
       ),
     ],
     ['an operators’ listener on loopback', `${MINIMAL}operator: {}\n`],
+    ['a session store without a password', `${MINIMAL}sessions: { store: "redis://127.0.0.1:6379/0" }\n`],
+    [
+      'inline secrets of the reference Service and of the tenant that calls it',
+      `${MINIMAL.replace('{ env: VISITOR_SECRET }', 'x').replace('https://api.service.example', 'http://localhost:8081')}${SERVICE}`,
+    ],
     [
       'two roles that share a keypair without privilege',
       MINIMAL.replace(

@@ -167,6 +167,9 @@ tenants:
   it('a file that is no YAML, a duplicate key and a missing file each get one clear line', () => {
     expect(places('tenants: [')[0]).toMatch(/^1 : /);
     expect(places('drain: 1s\ndrain: 2s\n').join()).toMatch(/^2 : .*unique/i);
+    expect(places('drain: 1s\n---\ndrain: 2s\n')).toEqual([
+      '2 : a second document begins here, where one is all there may be',
+    ]);
     expect(() => load('', {}, {})).toThrow(/tenants/);
   });
 

@@ -217,13 +217,14 @@ describe('what a reload keeps', () => {
     expect(warnings.map(({ path, line, message }) => [path, line, message])).toEqual([
       ['listen.port', 14, expect.stringContaining('needs a restart')],
       ['sessions.store', 15, expect.stringContaining('needs a restart')],
+      ['sessions.store', 15, expect.stringContaining('stands in the file')],
     ]);
     expect(JSON.stringify(warnings)).not.toContain('hunter2');
     expect(watch.current.listen).toMatchObject({ port: 8080, trustProxies: ['192.168.0.0/16'] });
     expect(watch.current.sessions.store).toBe(store);
     expect([watch.current.drain, watch.current.sessions.lifetime.idle]).toEqual([2000, 2000]);
     // Still not in force, so it still needs a restart.
-    expect((await watch.reload('again')).warnings).toHaveLength(2);
+    expect((await watch.reload('again')).warnings).toHaveLength(3);
     writeFileSync(file, text(8080, 'memory', '10.0.0.0/8', '1s'));
     expect((await watch.reload('back')).warnings).toEqual([]);
   });

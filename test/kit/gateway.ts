@@ -16,6 +16,7 @@ import { keypairTrail } from '../../src/observe/keypair-event.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { withObservers } from '../../src/observe/observers.ts';
 import { openStore } from '../../src/session/open-store.ts';
+import type { SessionStore } from '../../src/session/store.ts';
 import { ORIGIN } from './front-end.ts';
 import { newObservers, type Watched } from './operator.ts';
 import { type StrictUpstream, type StrictUpstreamOptions, startStrictUpstream } from './strict-upstream.ts';
@@ -41,6 +42,8 @@ export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'r
   readonly clock?: () => number;
   /** The upstream's, where it is not the gateway's. */
   readonly upstreamClock?: () => number;
+  /** Puts something between the gateway and its sessions in memory. */
+  readonly store?: (sound: SessionStore) => SessionStore;
   /** Keys of the configuration that replace those below. */
   readonly listen?: object;
   readonly limits?: object;
@@ -84,12 +87,17 @@ export async function startGateway(
     ...(options.tls && { tls: options.tls }),
   });
   try {
-    const gateway = await serveConfig(configOf(upstream.origin, dialect, options), clock, options.door ?? 'listener');
-    return { upstream, gateway };
+    return { upstream, gateway: await startGatewayTo(upstream.origin, options) };
   } catch (error) {
     await upstream.close();
     throw error;
   }
+}
+
+/** The same gateway in front of another upstream, of which `options` says nothing. */
+export function startGatewayTo(endpoint: string, options: StartOptions = {}): Promise<TestGateway> {
+  const { dialect = 'service', clock = Date.now, door = 'listener', store = (sound) => sound } = options;
+  return serveConfig(configOf(endpoint, dialect, options), clock, door, store);
 }
 
 function configOf(endpoint: string, dialect: string, options: StartOptions): object {
@@ -113,7 +121,12 @@ function configOf(endpoint: string, dialect: string, options: StartOptions): obj
   };
 }
 
-async function serveConfig(config: object, clock: () => number, door: 'listener' | 'hono'): Promise<TestGateway> {
+async function serveConfig(
+  config: object,
+  clock: () => number,
+  door: 'listener' | 'hono',
+  wrapped: (sound: SessionStore) => SessionStore,
+): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'));
   const file = join(folder, 'config.yaml');
   writeFileSync(file, JSON.stringify(config));
@@ -137,7 +150,7 @@ async function serveConfig(config: object, clock: () => number, door: 'listener'
     },
     { refusals: snapshot.audit?.refusals ?? { requests: 60, window: 60_000 }, clock },
   );
-  const store = openStore('memory', { clock, sealKeys: [] });
+  const store = wrapped(openStore('memory', { clock, sealKeys: [] }));
   const attempts = openAttempts('memory', { limits: snapshot.limits.failedLogins });
   const gateway = createGateway({
     snapshot: () => snapshot,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { Gateway } from '../../src/gateway.ts';
+import type { Gateway } from '../../src/gateway-contract.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { RequestMetrics } from '../../src/observe/request-metrics.ts';
 import { Statistics } from '../../src/observe/statistics.ts';

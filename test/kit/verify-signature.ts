@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { createRequire } from 'node:module';
+import { vendorSignature } from './vendor-signature.ts';
 
 /*
  * Written from service-api.md §5 and nothing else: it shares no line with src/signing, so that a misreading there cannot
@@ -107,63 +107,12 @@ export function verifySignature(request: SignedRequest, { brand, keypairs, now }
   if (!timingSafeEqual(expected, Buffer.from(signature, 'hex')))
     return refuse('the signature does not match', accessKey);
   if (brand.scheme === 'BackendAI') {
-    const theirs = vendorSignature({
-      request,
-      accessKey,
-      secretKey,
-      host,
-      version,
-      signedType,
-      signedDate,
-      date,
-      signedBody,
-    });
+    const { method, target } = request;
+    const covered = { method, target, host, version, contentType: signedType, date, dateLine: signedDate };
+    const theirs = vendorSignature({ accessKey, secretKey }, { ...covered, body: signedBody });
     if (theirs !== signature) return refuse('the vendor’s own client signs otherwise', accessKey);
   }
   return { ok: true, why: 'verified', accessKey };
-}
-
-interface VendorClient {
-  _config: { _apiVersion: string };
-  getAuthenticationString(
-    method: string,
-    uri: string,
-    date: string,
-    body: Buffer | string,
-    contentType: string,
-  ): string;
-  getSignKey(secretKey: string, date: Date): string;
-  sign(key: string, keyEncoding: 'binary', message: string, digest: 'hex'): string;
-}
-interface VendorModule {
-  ClientConfig: new (accessKey: string, secretKey: string, endpoint: string) => VendorClient['_config'];
-  Client: new (config: VendorClient['_config']) => VendorClient;
-}
-const vendor = createRequire(import.meta.url)('backend.ai-client/backend.ai-client-node.js') as VendorModule;
-
-/** The signature the vendor's published client library would send. */
-export function vendorSignature(parts: {
-  request: SignedRequest;
-  accessKey: string;
-  secretKey: string;
-  host: string;
-  version: string;
-  signedType: string;
-  signedDate: string;
-  date: Date;
-  signedBody: Buffer;
-}): string {
-  const config = new vendor.ClientConfig(parts.accessKey, parts.secretKey, `https://${parts.host}`);
-  config._apiVersion = parts.version;
-  const client = new vendor.Client(config);
-  const text = client.getAuthenticationString(
-    parts.request.method.toUpperCase(),
-    parts.request.target,
-    parts.signedDate,
-    parts.signedBody,
-    parts.signedType,
-  );
-  return client.sign(client.getSignKey(parts.secretKey, parts.date), 'binary', text, 'hex');
 }
 
 function hmac(key: Buffer, message: string): Buffer {

@@ -1,4 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../src/observe/log.ts';
 import { openEvent } from '../../src/observe/request-event.ts';
 import { Secret } from '../../src/secret.ts';
@@ -51,6 +54,33 @@ describe('the request log', () => {
       bytesOut: response.body.length,
     });
     expect(requests[1]?.['ms']).toBeGreaterThanOrEqual(Number(requests[1]?.['upstreamMs']));
+  });
+
+  it.each(['listener', 'hono'] as const)('counts the bytes of every body, whoever made it (%s)', async (door) => {
+    const site = mkdtempSync(join(tmpdir(), 'countersign-site-'));
+    onTestFinished(() => rmSync(site, { recursive: true }));
+    writeFileSync(join(site, 'index.html'), 'x'.repeat(100_000));
+    ({ upstream, gateway } = await startGateway({ door, tenant: { site } }));
+    const page = await FrontEnd.signIn(gateway.port);
+    const sent = [
+      await page.fetch('GET', '/v2'),
+      await page.fetch('HEAD', '/v2'),
+      await page.fetch('GET', '/'),
+      await page.fetch('HEAD', '/'),
+      await page.fetch('GET', '/-/session'),
+      await page.fetch('HEAD', '/-/session'),
+      await page.fetch('GET', '/-/nothing'),
+      await page.fetch('GET', '/v2/../x'),
+      await page.fetch('PUT', '/v2/x', { body: 'x', headers: [['Content-Type', 'text/plain']] }),
+      await page.fetch('OPTIONS', '/v2/x'),
+    ].map(({ status, body }) => ({ status, bytesOut: body.length }));
+    expect(sent.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 404, 400, 415, 204]);
+    const told = () =>
+      lines()
+        .filter(({ method }) => method !== 'POST')
+        .map(({ status, bytesOut }) => ({ status, bytesOut }));
+    const sorted = (answers: object[]) => answers.map((answer) => JSON.stringify(answer)).sort();
+    await expect.poll(() => sorted(told())).toEqual(sorted(sent));
   });
 
   it('says why a request was refused or failed', async () => {

@@ -1,9 +1,7 @@
-import { trace } from '@opentelemetry/api';
-import { afterEach, describe, expect, it } from 'vitest';
-import { type Demo, signIn, startDemo } from '../kit/demo.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FrontEnd, HOST } from '../kit/front-end.ts';
 import { KEYPAIR, type StartOptions, startGateway, type TestGateway } from '../kit/gateway.ts';
-import { type RecordedSpan, RecordingTracer } from '../kit/recording-tracer.ts';
+import { recordSpans, type SpanRecorder } from '../kit/recorded-spans.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -103,25 +101,26 @@ describe('without an SDK', () => {
 });
 
 describe('with an SDK', () => {
-  const spans: RecordedSpan[] = [];
+  let recorder: SpanRecorder;
+  let spans: SpanRecorder['spans'];
+  beforeEach(() => {
+    recorder = recordSpans();
+    ({ spans } = recorder);
+  });
   const begin = async (options: StartOptions = {}) => {
     const page = await start(options);
     await expect.poll(() => spans.length).toBe(1);
     spans.length = 0;
     return page;
   };
-  const use = () => {
-    spans.length = 0;
-    trace.setGlobalTracerProvider(new RecordingTracer((span) => void spans.push(span)));
-  };
   afterEach(async () => {
-    trace.disable();
+    recorder.stop();
     await gateway.close();
     await upstream.close();
+    expect(recorder.complaints).toEqual([]);
   });
 
   it('there is a server span for a request and a client span for its attempt, which is the one told upstream', async () => {
-    use();
     const page = await begin(TRUSTING);
     const headers = [
       ['traceparent', `00-${TRACE}-${SPAN}-01`],
@@ -170,7 +169,6 @@ describe('with an SDK', () => {
   });
 
   it('a trace that begins here is the SDK’s, and the log knows it', async () => {
-    use();
     const page = await begin();
     await page.fetch('GET', '/v2', { headers: [['traceparent', `00-${TRACE}-${SPAN}-01`]] });
     await expect.poll(() => spans.length).toBe(2);
@@ -181,8 +179,17 @@ describe('with an SDK', () => {
     expect(logged().at(-1)).toMatchObject({ traceId: server?.traceId });
   });
 
+  it('a trace that a trusted peer does not sample is not recorded, and goes on as one that is not', async () => {
+    const page = await begin(TRUSTING);
+    await page.fetch('GET', '/v2', { headers: [['traceparent', `00-${TRACE}-${SPAN}-00`]] });
+    await expect.poll(() => logged().at(-1)).toMatchObject({ traceId: TRACE, path: '/v2' });
+    expect(spans).toEqual([]);
+    expect(sent('traceparent')).toEqual([
+      expect.stringMatching(new RegExp(`^00-${TRACE}-(?!${SPAN})[0-9a-f]{16}-00$`)),
+    ]);
+  });
+
   it('each attempt has a span of its own', async () => {
-    use();
     let broken = false;
     const page = await begin({
       respond: (request, answer) => {
@@ -205,7 +212,6 @@ describe('with an SDK', () => {
   });
 
   it('a refusal is a server span without an attempt, and no failure of ours; a failure says what failed', async () => {
-    use();
     const page = await begin({ upstream: { timeouts: { headers: '200ms' } }, respond: (_, answer) => answer.hang() });
     await new FrontEnd(gateway.port, '').fetch('GET', '/v2');
     await page.fetch('POST', '/v2', { body: '{}' });
@@ -227,7 +233,6 @@ describe('with an SDK', () => {
   });
 
   it('a WebSocket has both spans: the attempt ends with the handshake, the request with the connection', async () => {
-    use();
     const page = await begin({ respond: async (_, answer) => void (await answer.webSocket()) });
     const client = await page.connect();
     client.send(page.bytes('GET', '/v2/stream', { headers: HANDSHAKE }));
@@ -240,24 +245,9 @@ describe('with an SDK', () => {
   });
 
   it('what a client calls its method does not name a span', async () => {
-    use();
     const page = await begin();
     await page.fetch('PROPFIND', '/v2');
     await expect.poll(() => spans.length).toBe(1);
     expect(spans[0]).toMatchObject({ name: 'HTTP', attributes: { 'http.request.method': '_OTHER' } });
-  });
-});
-
-describe('a process started with --import', () => {
-  let demo: Demo;
-  afterEach(() => demo.stop());
-
-  it('hands its spans to what was imported', async () => {
-    const sdk = new URL('otel.mjs', import.meta.url).href;
-    demo = await startDemo((yaml) => yaml, { NODE_OPTIONS: `--import ${sdk}` });
-    const cookie = await signIn(demo.origin);
-    expect((await fetch(`${demo.origin}/v2`, { headers: { Cookie: cookie } })).status).toBe(200);
-    await demo.process.until(/span \{"name":"GET \/v2","kind":"server"/);
-    expect(demo.process.stderr).toMatch(/span \{"name":"GET \/v2","kind":"client"/);
   });
 });

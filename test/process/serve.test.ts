@@ -1,8 +1,12 @@
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import { CliProcess } from '../kit/cli.ts';
+import { startGateway, writeDemoConfig } from '../browser/demo-gateway.ts';
+import { CliProcess, ROOT } from '../kit/cli.ts';
 import { type Demo, signIn, startDemo } from '../kit/demo.ts';
 import { startRedis } from '../kit/redis.ts';
 
@@ -72,6 +76,18 @@ it('SIGTERM ends what is still open at the deadline: a WebSocket does not hold t
   const closed = once(socket, 'close');
   expect(await demo.process.kill('SIGTERM')).toBe(0);
   await closed;
+});
+
+it('SIGTERM to npm ends the gateway it runs: no shell in between dies and leaves it behind', async () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  expect(scripts.start).toBe(`${scripts.countersign} serve config/demo.yaml`);
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-npm-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const { file, port } = await writeDemoConfig(folder);
+  const npm = await startGateway('npm', ['run', '-s', 'countersign', '--', 'serve', file], { cwd: ROOT });
+  expect((await fetch(`http://127.0.0.1:${port}/-/livez`)).status).toBe(200);
+  expect(await npm.stop()).toBe(0);
+  await expect(fetch(`http://127.0.0.1:${port}/-/livez`)).rejects.toThrow();
 });
 
 it('a port in use is one clear line and exit 1', async () => {

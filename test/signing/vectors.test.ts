@@ -9,6 +9,7 @@ import type { Dialect } from '../../src/signing/dialect.ts';
 import { sign } from '../../src/signing/sign.ts';
 import { verify } from '../../src/signing/verify.ts';
 import { Keypair } from '../../src/tenant.ts';
+import { vendorAuthorization, vendorClient, vendorStringToSign } from '../kit/vendor-signature.ts';
 
 interface Vector {
   name: string;
@@ -72,6 +73,37 @@ describe.each(vectors.map((vector) => [vector.name, vector] as const))('%s', (_n
     expect(verify(dialect, new DayKeyCache(), lookup, forged, instant)).toEqual({
       ok: false,
       reason: 'signature-mismatch',
+    });
+  });
+
+  describe('by the client library of the vendor of such a Service', () => {
+    // It leaves it to its user to trim, and to say which instant a date means.
+    const covered = {
+      method: request.method,
+      target: request.uri,
+      host: request.host.trim(),
+      contentType: request.contentType.trim(),
+      version: request.version.trim(),
+      date: new Date(request.date),
+      dateLine: vector.expected.dateStamp,
+      body: Buffer.from(request.bodyBase64, 'base64'),
+    };
+
+    it('has the same key, string to sign and signature, but that it writes its own brand into the string', () => {
+      const client = vendorClient(vector.keypair, covered.host, covered.version);
+      const key = client.getSignKey(vector.keypair.secretKey, covered.date);
+      expect(Buffer.from(key, 'latin1').toString('hex')).toBe(vector.expected.signingKey);
+      const versionLine = `\n${vector.brand.headerPrefix.toLowerCase()}version:`;
+      expect(vendorStringToSign(client, covered)).toBe(
+        vector.expected.stringToSign.replace(versionLine, '\nx-backendai-version:'),
+      );
+      expect(client.sign(key, 'binary', vector.expected.stringToSign, 'hex')).toBe(vector.expected.signature);
+    });
+
+    it('has the same header as ours, under its brand', () => {
+      const branded = { ...dialect, headerPrefix: 'X-BackendAI-', scheme: 'BackendAI' };
+      const ours = sign(branded, new DayKeyCache(), keypair, request, instant);
+      expect(ours.authorization).toBe(vendorAuthorization(vector.keypair, covered));
     });
   });
 });
