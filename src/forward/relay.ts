@@ -163,6 +163,7 @@ export class Relay implements ResponseHandler {
     const trace = event.trace.attempt(lease.origin, inbound.target, event);
     this.#trace = trace;
     const declared = inbound.body.kind === 'sized' ? inbound.body.length : undefined;
+    const chunked = streamed !== undefined && declared === undefined;
     const contentLength = streamed === undefined ? received?.bytes.length : declared;
     try {
       const body = { hash: received?.hash ?? EMPTY_BODY_HASH, contentLength };
@@ -170,10 +171,10 @@ export class Relay implements ResponseHandler {
       this.#pool = parts.transport.pool(upstream, lease.origin);
       this.#pool.start(
         {
-          head: requestHead(permit, stamped, trace, streamed !== undefined && declared === undefined),
+          head: requestHead(permit, stamped, trace, chunked ? 'chunked' : 'http'),
           isHead: inbound.method === 'HEAD',
           body: streamed ?? received?.bytes,
-          chunked: streamed !== undefined && declared === undefined,
+          chunked,
           headersTimeout: upstream.timeouts.headers,
           idleTimeout: acceptsEventStream(inbound.headers['accept']) ? 0 : upstream.timeouts.idle,
         },

@@ -1,6 +1,7 @@
 import type { Inbound, Permit } from '../exchange.ts';
 import type { AttemptTrace } from '../observe/trace.ts';
 import type { Signature } from '../signing/sign.ts';
+import type { Upstream } from '../tenant.ts';
 
 /**
  * The request headers that pass. Everything else stays at the edge: hop-by-hop headers and those named by Connection,
@@ -39,66 +40,64 @@ export interface Attempt {
   readonly contentLength: number | undefined;
 }
 
-/** The dialect's own header names. */
-interface BrandNames {
+/** What is the same in every head for one Host and one origin of an upstream. */
+interface Frame {
+  readonly host: string;
+  readonly origin: string;
+  /** Name of the dialect's date header, with the colon. */
   readonly date: string;
-  readonly version: string;
-  /** Lowercase. */
+  readonly fields: string;
+  /** Lowercase name of the dialect's client token. */
   readonly clientToken: string;
 }
 
-/** By header prefix: as many as there are dialects in the configuration. */
-const brands = new Map<string, BrandNames>();
+const frames = new WeakMap<Upstream, Frame[]>();
 
-function brandNames(prefix: string): BrandNames {
-  let names = brands.get(prefix);
-  if (names === undefined) {
-    names = { date: `${prefix}Date`, version: `${prefix}Version`, clientToken: `${prefix}client-token`.toLowerCase() };
-    brands.set(prefix, names);
+/** One per origin and endpoint, made once for each configuration. */
+function frameOf(upstream: Upstream, host: string, origin: string): Frame {
+  let known = frames.get(upstream);
+  if (known === undefined) {
+    known = [];
+    frames.set(upstream, known);
   }
-  return names;
+  for (const frame of known) if (frame.host === host && frame.origin === origin) return frame;
+  const { headerPrefix } = upstream.dialect;
+  const scheme = origin.slice(0, origin.indexOf(':'));
+  const fields = [
+    `Host: ${host}`,
+    `${headerPrefix}Version: ${upstream.version}`,
+    `X-Forwarded-Proto: ${scheme}`,
+    `X-Forwarded-Host: ${origin.slice(scheme.length + '://'.length)}`,
+  ];
+  const frame: Frame = {
+    host,
+    origin,
+    date: `${headerPrefix}Date: `,
+    fields: fields.map((field) => `${requireOneLine(field)}\r\n`).join(''),
+    clientToken: `${headerPrefix}client-token`.toLowerCase(),
+  };
+  known.push(frame);
+  return frame;
 }
 
+/** What the head announces: a body of known length or none, one of unknown length, a WebSocket. */
+type HeadKind = 'http' | 'chunked' | 'upgrade';
+
 /**
- * Name, value, name, value … of one attempt, in the spelling that is sent. The access key and the version are the operator's
- * text: they are sent as the UTF-8 bytes that were signed.
+ * Request line and headers of one attempt as they go on the wire, one character per byte. The access key is the operator's
+ * text: it is sent as the UTF-8 bytes that were signed. Throws TypeError for a line end within a value, which neither
+ * parser nor configuration lets in.
  */
-export function requestHeaders(
-  permit: Permit,
-  attempt: Attempt,
-  trace: AttemptTrace,
-  kind: 'http' | 'upgrade',
-): string[] {
+export function requestHead(permit: Permit, attempt: Attempt, trace: AttemptTrace, kind: HeadKind): string {
   const { inbound } = permit;
-  const { dialect, version, passHeaders } = inbound.tenant.upstream;
+  const { upstream } = inbound.tenant;
   const { date, authorization } = attempt.signature;
-  const brand = brandNames(dialect.headerPrefix);
-  const headers = [
-    'Host',
-    attempt.host,
-    'Content-Type',
-    attempt.contentType,
-    'Date',
-    date,
-    brand.date,
-    date,
-    brand.version,
-    version,
-    'Authorization',
-    asBytes(authorization),
-    'X-Forwarded-For',
-    inbound.client,
-    'X-Forwarded-Proto',
-    inbound.origin.startsWith('https:') ? 'https' : 'http',
-    'X-Forwarded-Host',
-    inbound.origin.slice(inbound.origin.indexOf('//') + 2),
-    'X-Request-ID',
-    inbound.requestId,
-    'traceparent',
-    trace.traceparent,
-  ];
-  if (trace.tracestate !== undefined) headers.push('tracestate', trace.tracestate);
-  if (attempt.contentLength !== undefined) headers.push('Content-Length', String(attempt.contentLength));
+  const { passHeaders } = upstream;
+  const frame = frameOf(upstream, attempt.host, inbound.origin);
+  let head = `${inbound.method} ${inbound.target} HTTP/1.1\r\n${frame.fields}Content-Type: ${attempt.contentType}\r\nDate: ${date}\r\n${frame.date}${date}\r\nAuthorization: ${requireOneLine(asBytes(authorization))}\r\nX-Forwarded-For: ${inbound.client}\r\nX-Request-ID: ${inbound.requestId}\r\ntraceparent: ${trace.traceparent}\r\n`;
+  if (trace.tracestate !== undefined) head += `tracestate: ${requireOneLine(trace.tracestate)}\r\n`;
+  if (attempt.contentLength !== undefined) head += `Content-Length: ${attempt.contentLength}\r\n`;
+  if (kind === 'chunked') head += 'Transfer-Encoding: chunked\r\n';
   const named = namedByConnection(inbound);
   const { rawHeaders } = inbound;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -106,29 +105,27 @@ export function requestHeaders(
     const lower = name.toLowerCase();
     const passes =
       PASS.has(lower) ||
-      lower === brand.clientToken ||
+      lower === frame.clientToken ||
       (kind === 'upgrade' && PASS_HANDSHAKE.has(lower)) ||
       (passHeaders.size > 0 && passHeaders.has(lower));
-    if (passes && named?.has(lower) !== true) headers.push(name, rawHeaders[i + 1] as string);
-  }
-  return headers;
-}
-
-/**
- * Request line and headers of one attempt as they go on the wire, one character per byte. A body of unknown length is
- * announced as chunked. Throws TypeError for a line end within: neither the parser nor the configuration lets one in.
- */
-export function requestHead(permit: Permit, attempt: Attempt, trace: AttemptTrace, chunked: boolean): string {
-  const { method, target } = permit.inbound;
-  const headers = requestHeaders(permit, attempt, trace, 'http');
-  if (chunked) headers.push('Transfer-Encoding', 'chunked');
-  let head = `${method} ${target} HTTP/1.1\r\n`;
-  for (let i = 0; i < headers.length; i += 2) {
-    const value = headers[i + 1] as string;
-    if (value.includes('\n') || value.includes('\r')) throw new TypeError(`the header ${headers[i]} has a line end`);
-    head += `${headers[i]}: ${value}\r\n`;
+    if (!passes || named?.has(lower) === true) continue;
+    head += `${name}: ${requireOneLine(rawHeaders[i + 1] as string)}\r\n`;
   }
   return `${head}\r\n`;
+}
+
+/** The headers of a head: name, value, name, value … */
+export function headerPairs(head: string): string[] {
+  const lines = head.split('\r\n').slice(1, -2);
+  return lines.flatMap((line) => {
+    const colon = line.indexOf(': ');
+    return [line.slice(0, colon), line.slice(colon + 2)];
+  });
+}
+
+function requireOneLine(text: string): string {
+  if (text.includes('\n') || text.includes('\r')) throw new TypeError('a line end within a header');
+  return text;
 }
 
 /** A header that Connection names is for this hop only, even one that would pass (RFC 9110 §7.6.1). */

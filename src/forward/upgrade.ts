@@ -8,7 +8,7 @@ import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
 import type { Outcome } from './endpoints.ts';
 import { failureOf, problemOf } from './failure.ts';
 import type { ForwardParts } from './forward.ts';
-import { requestHeaders } from './request-headers.ts';
+import { headerPairs, requestHead } from './request-headers.ts';
 import { receivedHead, relayedHead } from './response-headers.ts';
 import { stamp } from './stamp.ts';
 
@@ -90,7 +90,7 @@ export class UpgradeRelay {
         'Upgrade',
         'Upgrade',
         'websocket',
-        ...requestHeaders(permit, attempt, trace, 'upgrade'),
+        ...headerPairs(requestHead(permit, attempt, trace, 'upgrade')),
       ]);
       outgoing.path = inbound.target;
       const timer = setTimeout(() => outgoing.destroy(new HandshakeTimeout()), upstream.timeouts.headers);
