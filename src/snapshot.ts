@@ -36,6 +36,8 @@ export interface SessionSettings {
   readonly lifetime: Lifetime;
   /** Base64 of 32 bytes each; the first seals, all open. Empty: records are stored in the clear. */
   readonly sealKeys: readonly Secret[];
+  /** How many sessions of a shared store are kept in memory too, none at 0, and for how many milliseconds at most. */
+  readonly nearCache: { readonly entries: number; readonly maxAge: number };
 }
 
 export interface AuditSettings {

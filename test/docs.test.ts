@@ -12,6 +12,7 @@ import { cli, MAIN, ROOT } from './kit/cli.ts';
 import { type Demo, signIn, startDemo } from './kit/demo.ts';
 import { freePort } from './kit/free-port.ts';
 import { codesOf, commandsOf, deadLinks, readMarkdown } from './kit/markdown.ts';
+import { startRedis, type TestRedis } from './kit/redis.ts';
 import { mergeYaml } from './kit/yaml.ts';
 
 const GUIDE = readMarkdown('docs/operations.md');
@@ -82,6 +83,7 @@ it('its table of settings has every key of the configuration', async () => {
 });
 
 describe('beside a gateway', () => {
+  let redis: TestRedis;
   let demo: Demo;
   let folder: string;
   let operator: string;
@@ -97,10 +99,13 @@ describe('beside a gateway', () => {
     const own = [...yamlIn('Operator listener'), ...yamlIn('Audit log')].map((block) =>
       block.replaceAll('9090', String(port)).replaceAll('/var/log/countersign', folder),
     );
-    demo = await startDemo((yaml) => mergeYaml(yaml, ...own), { OPERATOR_TOKEN: TOKEN });
+    redis = await startRedis();
+    const sessions = `sessions: { store: "${redis.url}" }`;
+    demo = await startDemo((yaml) => mergeYaml(yaml, sessions, ...own), { OPERATOR_TOKEN: TOKEN });
   });
   afterAll(async () => {
     await demo?.stop();
+    await redis?.stop();
     rmSync(folder, { recursive: true });
   });
 

@@ -88,6 +88,20 @@ it('Redis is down', async () => {
   expect(await get('/v2', cookie)).toBe('401 unauthorized');
 });
 
+it('Redis does not tell of changes', async () => {
+  const redis = await startRedis(['--user default on nopass ~* &* +@all -client|tracking']);
+  onTestFinished(() => redis.stop());
+  const { demo, get, logs, readyz, metric } = await start(`sessions: { store: "${redis.url}/0" }`);
+  await logs(/"err":.*NOPERM.*"msg":"the near cache is bypassed/);
+  const cookie = await signIn(demo.origin);
+  for (let i = 0; i < 3; i++) expect(await get('/v2', cookie)).toBe('200');
+  expect(await metric('countersign_near_cache_up')).toBe(0);
+  expect(await metric('countersign_near_cache_reads_total', /miss/)).toBe(3);
+  expect((await readyz())[0]).toBe(200);
+  const facts = ['nothing', 'the near cache is bypassed', 'countersign_near_cache_up 0', '/readyz 200', 'entries: 0'];
+  tableSays('Redis does not tell of changes', ...facts);
+});
+
 it('Redis is slow', async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());

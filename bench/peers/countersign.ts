@@ -6,7 +6,6 @@ import type { Peer, RunningPeer, Stage } from '../peer.ts';
 import { freePort } from '../port.ts';
 import { SEEN_PATH } from '../upstream-reply.ts';
 import { PAGE_HEADERS } from '../workload.ts';
-import { startRedis } from './redis.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const KEYPAIR = { accessKey: 'AKIABENCHVISITOR0001', secretKey: 'bench-secret-not-for-production-use' };
@@ -17,33 +16,26 @@ export const countersignMemory: Peer = {
   name: 'countersign',
   title: 'Countersign, full job, sessions in memory',
   required: true,
-  start: (stage) => startGateway(stage, 'memory'),
+  start: (stage) => startGateway(stage, { store: 'memory' }),
 };
 
-/** Redis itself runs beside the load and is not part of the figure. */
-export const countersignRedis: Peer = {
-  name: 'countersign-redis',
-  title: 'Countersign, full job, sessions in Redis',
-  required: true,
-  start: async (stage) => startGateway(stage, await startRedis(stage.children, stage.folder)),
-};
-
-/** The gateway's own command, logging at `info`, with one session opened. */
-async function startGateway({ children, folder, upstreamPort }: Stage, store: string): Promise<RunningPeer> {
+/** The gateway's own command, logging at `info`, with one session opened. `sessions` is its configuration key. */
+export async function startGateway(stage: Stage, sessions: object): Promise<RunningPeer> {
+  const { children, folder, upstreamPort } = stage;
   const port = await freePort();
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'countersign.yaml');
   // JSON is YAML.
-  writeFileSync(file, JSON.stringify(configuration(port, upstreamPort, store)));
+  writeFileSync(file, JSON.stringify(configuration(port, upstreamPort, sessions)));
   const server = await children.serve(port, { place: 'proxy', command: [process.execPath, MAIN, 'serve', file] });
   const cookie = await signIn(port);
   return { ...server, cookie, check: () => checkJob(port, cookie) };
 }
 
-function configuration(port: number, upstreamPort: number, store: string): object {
+function configuration(port: number, upstreamPort: number, sessions: object): object {
   return {
     listen: { host: '127.0.0.1', port },
-    sessions: { store },
+    sessions,
     limits: { address: UNREACHED, session: UNREACHED, sessionCreation: UNREACHED },
     drain: '1s',
     log: { level: 'info' },

@@ -83,7 +83,9 @@ async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
   const storeUrl = snapshot.sessions.store.reveal();
   const onError = (error: Error) => log.error({ err: error }, 'the session store is out of reach');
   const { failedLogins } = snapshot.limits;
-  const store = openStore(storeUrl, { clock: Date.now, sealKeys: snapshot.sessions.sealKeys, onError });
+  const { sealKeys, nearCache } = snapshot.sessions;
+  const onBypass = (error: Error) => log.warn({ err: error }, 'the near cache is bypassed: each request asks Redis');
+  const store = openStore(storeUrl, { clock: Date.now, sealKeys, onError, nearCache, onBypass });
   const attempts = openAttempts(storeUrl, { limits: failedLogins, onError });
   const gateway = createGateway({
     snapshot: () => config.current,

@@ -30,6 +30,7 @@ export function fixedSettings({ config, sessions, service, token }: Resolved, do
     [['operator'], config.operator && { ...config.operator, token: token?.reveal() }],
     [['sessions', 'store'], sessions.store.reveal()],
     [['sessions', 'sealKeys'], sessions.sealKeys.map((key) => key.reveal())],
+    [['sessions', 'nearCache'], sessions.nearCache],
     [['limits', 'failedLogins'], config.limits.failedLogins],
     [['log', 'level'], config.log.level],
     [['audit'], config.audit],

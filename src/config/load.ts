@@ -209,7 +209,7 @@ function buildSessions(
     }
     return [key];
   });
-  return { store: url ?? new Secret('memory'), lifetime, sealKeys };
+  return { store: url ?? new Secret('memory'), lifetime, sealKeys, nearCache: config.sessions.nearCache };
 }
 
 function buildService(config: Config, secrets: SecretReader): ServiceSettings | undefined {

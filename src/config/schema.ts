@@ -80,6 +80,22 @@ export const configSchema = z.strictObject({
         .array(secret)
         .prefault([])
         .describe('Base64 of 32 random bytes each. Records in the store are encrypted with the first; all can read.'),
+      nearCache: z
+        .strictObject({
+          entries: z
+            .number()
+            .int()
+            .min(0)
+            .max(10_000_000)
+            .refine((entries) => entries !== 1, { message: 'expected 0 (off) or at least 2' })
+            .prefault(10_000)
+            .describe('Sessions kept in the memory of each process; 0 turns it off.'),
+          maxAge: positiveDuration
+            .prefault('30s')
+            .describe('Reads a session anew after so long, though Redis told of no change.'),
+        })
+        .prefault({})
+        .describe('Sessions of a Redis store kept in memory too; Redis itself tells when one has changed.'),
     })
     .prefault({})
     .describe('Sessions and where they are kept.'),

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import { DURATION_BOUNDS, type DurationHistogram } from '../observe/request-metrics.ts';
+import type { NearCacheState } from '../session/near-cache.ts';
 import { describeKeypairs, figure } from './keypairs.ts';
 import type { OperatorParts } from './parts.ts';
 
@@ -117,6 +118,7 @@ function sessionMetrics(registry: Registry, { store, sessions, streams }: Operat
     [],
     one(() => Number(store.ready)),
   );
+  if (store.nearCache !== undefined) nearCacheMetrics(registry, store.nearCache);
   gauge(
     registry,
     'countersign_live_streams',
@@ -124,6 +126,18 @@ function sessionMetrics(registry: Registry, { store, sessions, streams }: Operat
     [],
     one(() => streams.count),
   );
+}
+
+function nearCacheMetrics(registry: Registry, cache: NearCacheState): void {
+  const name = 'countersign_near_cache';
+  counter(registry, `${name}_reads_total`, 'Sessions looked up, by whether memory had them.', ['result'], () => [
+    [{ result: 'hit' }, cache.hits],
+    [{ result: 'miss' }, cache.misses],
+  ]);
+  gauge(registry, `${name}_entries`, 'Sessions in memory.', [], () => [[{}, cache.entries]]);
+  gauge(registry, `${name}_up`, '0 while it is bypassed because changes would not be heard of.', [], () => [
+    [{}, Number(cache.up)],
+  ]);
 }
 
 function configurationMetrics(registry: Registry, { reloads, phase, version }: OperatorParts): void {

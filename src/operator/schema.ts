@@ -168,6 +168,15 @@ export const statusDocument = z.strictObject({
     created: count,
     ended: count,
     streams: count.describe('Live WebSockets and event streams.'),
+    nearCache: z
+      .strictObject({
+        up: z.boolean().describe('False while it is bypassed because changes would not be heard of.'),
+        entries: count,
+        hits: count,
+        misses: count,
+      })
+      .nullable()
+      .describe('Null where there is none.'),
   }),
   reload: reloadDocument.nullable().describe('The newest; its reason is start when there has been none since.'),
   process: z.strictObject({

@@ -50,7 +50,7 @@ export class StatusBoard {
   }
 
   async #compose(): Promise<StatusDocument> {
-    const { snapshot, statistics, sessions, streams, reloads, log, clock, version } = this.#parts;
+    const { snapshot, statistics, store, sessions, streams, reloads, log, clock, version } = this.#parts;
     const { tenants, sessions: sessionSettings } = snapshot();
     const [readiness, endpoints, counts] = await Promise.all([
       readinessOf(this.#parts, this.#probe),
@@ -89,6 +89,7 @@ export class StatusBoard {
         total: sum([...counts.values()]),
         ...sessions.totals,
         streams: streams.count,
+        nearCache: nearCacheToJson(store),
       },
       reload: reloads?.last === undefined ? null : reloadToJson(reloads.last),
       process: { ...this.#load.read(), logLevel: log.level() },
@@ -110,6 +111,12 @@ export class StatusBoard {
     const counts = await Promise.all(names.map(async (name) => [name, await count(name).catch(() => null)] as const));
     return new Map(counts);
   }
+}
+
+function nearCacheToJson({ nearCache }: OperatorParts['store']): StatusDocument['sessions']['nearCache'] {
+  if (nearCache === undefined) return null;
+  const { up, entries, hits, misses } = nearCache;
+  return { up, entries, hits, misses };
 }
 
 function trafficToJson({ requests, clientErrors, serverErrors, p50, p95, p99 }: Traffic): Traffic {

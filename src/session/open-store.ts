@@ -1,5 +1,6 @@
 import type { Secret } from '../secret.ts';
 import { createMemoryStore } from './memory-store.ts';
+import type { NearCacheLimits } from './near-cache.ts';
 import { createRedisStore } from './redis-store.ts';
 import { createSeal } from './seal.ts';
 import type { SessionStore } from './store.ts';
@@ -13,6 +14,10 @@ export interface OpenStoreOptions {
   readonly sealKeys: readonly Secret[];
   /** Hears the first error of each outage of Redis. */
   readonly onError?: (error: Error) => void;
+  /** Of a Redis; none with 0 entries. */
+  readonly nearCache?: NearCacheLimits;
+  /** Hears why the near cache is bypassed. */
+  readonly onBypass?: (error: Error) => void;
 }
 
 /**
@@ -20,10 +25,11 @@ export interface OpenStoreOptions {
  * Redis is up; throws RangeError for anything else and for a sealing key that is none.
  */
 export function openStore(storeUrl: string, options: OpenStoreOptions): SessionStore {
-  const { clock, sealKeys, onError } = options;
+  const { clock, sealKeys, onError, onBypass } = options;
   if (storeUrl === 'memory') return createMemoryStore({ clock, capacity: MEMORY_CAPACITY });
   if (!/^rediss?:\/\//.test(storeUrl))
     throw new RangeError('A session store is memory or a redis:// or rediss:// URL.');
   const seal = sealKeys.length > 0 ? createSeal(sealKeys) : undefined;
-  return createRedisStore({ url: storeUrl, clock, seal, onError });
+  const nearCache = options.nearCache?.entries === 0 ? undefined : options.nearCache;
+  return createRedisStore({ url: storeUrl, clock, seal, onError, nearCache, onBypass });
 }

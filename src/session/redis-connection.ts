@@ -13,6 +13,8 @@ export interface RedisConnectionOptions {
   readonly url: string;
   /** Shown in `CLIENT LIST`. */
   readonly name: string;
+  /** 3 unless given. */
+  readonly protocol?: 2;
   /** Every time the connection is usable. */
   readonly onUp: () => void;
   /** Every time it stops being usable, or could not be made; repeatedly during an outage. */
@@ -32,6 +34,7 @@ export function connectRedis(options: RedisConnectionOptions): RedisConnection {
   let closing = false;
   const client = new Redis(options.url, {
     connectionName: options.name,
+    protocol: options.protocol ?? 3,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
@@ -92,6 +95,6 @@ export function redisUnavailable(thrown: unknown): Problem {
 }
 
 /** ioredis hangs the failed command with its arguments on the error: passwords and records, which no log may show. */
-function withoutCommand(thrown: unknown): Error {
+export function withoutCommand(thrown: unknown): Error {
   return new Error(thrown instanceof Error ? thrown.message : 'Redis failed.');
 }

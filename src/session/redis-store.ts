@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
 import type { ChainableCommander, Redis } from 'ioredis';
+import { NearCache, type NearCacheLimits } from './near-cache.ts';
 import { decodeSession, encodeSession } from './record.ts';
 import { connectRedis, OutageReport, type RedisConnection, redisUnavailable } from './redis-connection.ts';
 import { EndedChannel } from './redis-ended.ts';
+import { trackReads } from './redis-tracking.ts';
 import type { Seal } from './seal.ts';
 import { expiresAt, idleExpiresAt, type Session } from './session.ts';
 import type { SessionOwner, SessionStore } from './store.ts';
@@ -20,6 +22,10 @@ export interface RedisStoreOptions {
   readonly seal?: Seal | undefined;
   /** Hears the first error of each outage. */
   readonly onError?: ((error: Error) => void) | undefined;
+  /** Sessions kept in this process too. Without it every read goes to Redis. */
+  readonly nearCache?: NearCacheLimits | undefined;
+  /** Hears why the near cache is bypassed, once each time it comes to that. */
+  readonly onBypass?: ((error: Error) => void) | undefined;
 }
 
 interface Entry {
@@ -45,6 +51,8 @@ class RedisStore implements SessionStore {
   readonly #prefix: string;
   readonly #clock: () => number;
   readonly #seal: Seal | undefined;
+  readonly #tracking: { close(): Promise<void> } | undefined;
+  readonly nearCache: NearCache | undefined;
 
   constructor(options: RedisStoreOptions) {
     this.#prefix = options.prefix ?? 'countersign:';
@@ -59,19 +67,20 @@ class RedisStore implements SessionStore {
     });
     this.#client = this.#connection.client;
     this.#ended = new EndedChannel({ url: options.url, prefix: this.#prefix, clock: options.clock, outage });
+    if (options.nearCache === undefined) return;
+    const near = new NearCache({ ...options.nearCache, clock: options.clock, read: (key) => this.#read(key) });
+    this.nearCache = near;
+    this.#tracking = this.#keepCoherent(near, options);
+    // The announcement of a key that this process deleted may come after the answer: who ended a session must not find it.
+    this.#ended.onEnded((key) => near.drop(key));
   }
 
   get ready(): boolean {
     return this.#client.status === 'ready' && this.#ended.listening;
   }
 
-  get(key: string): Promise<Session | undefined> {
-    return this.#client.get(this.#recordKey(key)).then(
-      (text) => this.#decode(key, text),
-      (error) => {
-        throw redisUnavailable(error);
-      },
-    );
+  get(key: string): Session | undefined | Promise<Session | undefined> {
+    return this.nearCache === undefined ? this.#read(key) : this.nearCache.get(key);
   }
 
   async create(session: Session): Promise<void> {
@@ -96,10 +105,12 @@ class RedisStore implements SessionStore {
     const record = this.#encode(touched);
     const remaining = remainingIdle(touched, this.#clock());
     await answered(this.#client.set(this.#recordKey(session.key), record, 'PX', remaining, 'XX'));
+    // Not the touched session in its place: of a key that was written Redis tells nothing until it is read again.
+    this.nearCache?.drop(session.key);
   }
 
   async end(key: string): Promise<boolean> {
-    return (await this.#remove([{ key, session: await this.get(key) }])) > 0;
+    return (await this.#remove([{ key, session: await this.#read(key) }])) > 0;
   }
 
   async list(owner: SessionOwner): Promise<Session[]> {
@@ -123,7 +134,39 @@ class RedisStore implements SessionStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#connection.close(), this.#ended.close()]);
+    await Promise.all([this.#tracking?.close(), this.#connection.close(), this.#ended.close()]);
+  }
+
+  #keepCoherent(near: NearCache, { url, onBypass }: RedisStoreOptions): { close(): Promise<void> } {
+    const prefix = this.#recordKey('');
+    let bypassed = false;
+    return trackReads({
+      url,
+      client: this.#client,
+      onUp() {
+        bypassed = false;
+        near.resume();
+      },
+      onDown(error) {
+        near.suspend();
+        if (!bypassed) onBypass?.(error);
+        bypassed = true;
+      },
+      onChanged(name) {
+        // The indexes are read over this connection too.
+        if (name.startsWith(prefix)) near.drop(name.slice(prefix.length));
+      },
+      onFlushed: () => near.clear(),
+    });
+  }
+
+  #read(key: string): Promise<Session | undefined> {
+    return this.#client.get(this.#recordKey(key)).then(
+      (text) => this.#decode(key, text),
+      (error) => {
+        throw redisUnavailable(error);
+      },
+    );
   }
 
   async #entries(owner: SessionOwner): Promise<Entry[]> {

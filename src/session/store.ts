@@ -1,3 +1,4 @@
+import type { NearCacheState } from './near-cache.ts';
 import type { Session } from './session.ts';
 
 /** Whose sessions: one subject's, or, without a subject, all of the tenant's. */
@@ -33,5 +34,7 @@ export interface SessionStore {
   onEnded(listener: (key: string) => void): () => void;
   /** Whether the store can answer at the moment; what readiness reports. */
   readonly ready: boolean;
+  /** Of a store that keeps sessions in this process besides. */
+  readonly nearCache?: NearCacheState | undefined;
   close(): Promise<void>;
 }

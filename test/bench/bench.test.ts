@@ -33,7 +33,7 @@ describe('npm run bench', () => {
     const { stdout, code } = await run('--rounds', '1', '--seconds', '0.3', '--json', file);
     const report = JSON.parse(readFileSync(file, 'utf8'));
 
-    const peers = ['countersign', 'countersign-redis', 'http-proxy-3', 'nginx', 'node-http'];
+    const peers = ['countersign', 'countersign-redis', 'countersign-redis-only', 'http-proxy-3', 'nginx', 'node-http'];
     for (const workload of ['get-1k', 'post-1k']) {
       const results = report.results.filter((one: { workload: string }) => one.workload === workload);
       expect(results.map((one: { peer: string }) => one.peer)).toEqual(peers);

@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
+import { Redis } from 'ioredis';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openEvent } from '../../src/observe/request-event.ts';
 import { Secret } from '../../src/secret.ts';
+import { openStore } from '../../src/session/open-store.ts';
+import { Sessions } from '../../src/session/sessions.ts';
 import { FrontEnd } from '../kit/front-end.ts';
 import { KEYPAIR, startGateway, type TestGateway } from '../kit/gateway.ts';
 import { startOperator, type TestOperator } from '../kit/operator.ts';
+import { startRedis } from '../kit/redis.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 import { launchChromium } from './chromium.ts';
 import { witness } from './witness.ts';
@@ -216,6 +220,39 @@ describe('the status page behind a token', () => {
     await page.getByText('All is well').waitFor();
     await close();
   });
+});
+
+it('says how much the near cache spares, and that it is bypassed', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  const admin = new Redis(redis.url);
+  onTestFinished(() => admin.disconnect());
+  const nearCache = { entries: 100, maxAge: 30_000 };
+  const store = openStore(redis.url, { clock: Date.now, sealKeys: [], nearCache });
+  onTestFinished(() => store.close());
+  const sessions = new Sessions({ store, clock: Date.now });
+  await expect.poll(() => store.nearCache?.up, SOON).toBe(true);
+  const { id } = await sessions.open({
+    tenant: 'acme',
+    subject: 'ada',
+    roles: ['admin'],
+    method: 'password',
+    lifetime: { idle: 60_000, absolute: 60_000 },
+  });
+  for (let i = 0; i < 4; i++) expect(await sessions.resolve(id, 'acme')).toBeDefined();
+
+  await operator.close();
+  operator = await startOperator(gateway.watched, { store });
+  const { page, seen, close } = await openStatus();
+  await page.getByText('All is well').waitFor();
+  expect(await text(page, '#gateway')).toContain('Near cache75% of sessions found · 1 kept');
+
+  await admin.acl('SETUSER', 'default', '-client|tracking');
+  await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  await page.getByText('The near cache is bypassed: every request asks Redis for its session.').waitFor(SOON);
+  expect(await text(page, '#gateway')).toContain('Near cachebypassed');
+  expect(seen.complaints).toEqual([]);
+  await close();
 });
 
 it('serves the page’s files as what they are, and nothing beside them', async () => {

@@ -135,6 +135,16 @@ tenants:
       /^2 sessions\.store: expected memory, redis/,
     ],
     [
+      'a near cache of one session',
+      ['tenants:', 'sessions: { nearCache: { entries: 1 } }\ntenants:'],
+      /^2 sessions\.nearCache\.entries: expected 0 \(off\) or at least 2/,
+    ],
+    [
+      'a near cache whose sessions never age',
+      ['tenants:', 'sessions: { nearCache: { maxAge: 0s } }\ntenants:'],
+      /^2 sessions\.nearCache\.maxAge: expected a duration longer than zero/,
+    ],
+    [
       'a seal key of the wrong size',
       ['tenants:', 'sessions: { sealKeys: [c2hvcnQ=] }\ntenants:'],
       /^2 sessions\.sealKeys\[0\]: expected the base64 of 32 random bytes/,

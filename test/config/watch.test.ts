@@ -207,7 +207,7 @@ describe('what a reload keeps', () => {
 
   it('listeners, stores and the like, with a warning for each that changed; the rest is new', async () => {
     const text = (port: number, store: string, proxies: string, drain: string) =>
-      `${MINIMAL}listen: { port: ${port}, trustProxies: [${proxies}] }\nsessions: { store: "${store}", idle: ${drain} }\ndrain: ${drain}\n`;
+      `${MINIMAL}listen: { port: ${port}, trustProxies: [${proxies}] }\nsessions: { store: "${store}", idle: ${drain}, nearCache: { maxAge: ${drain} } }\ndrain: ${drain}\n`;
     const file = join(folderOf({ 'countersign.yaml': text(8080, 'memory', '10.0.0.0/8', '1s') }), 'countersign.yaml');
     const watch = watchFile(file);
     const { store } = watch.current.sessions;
@@ -217,6 +217,7 @@ describe('what a reload keeps', () => {
     expect(warnings.map(({ path, line, message }) => [path, line, message])).toEqual([
       ['listen.port', 14, expect.stringContaining('needs a restart')],
       ['sessions.store', 15, expect.stringContaining('needs a restart')],
+      ['sessions.nearCache', 15, expect.stringContaining('needs a restart')],
       ['sessions.store', 15, expect.stringContaining('stands in the file')],
     ]);
     expect(JSON.stringify(warnings)).not.toContain('hunter2');

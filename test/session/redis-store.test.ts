@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -8,7 +6,9 @@ import { createRedisStore, type RedisStoreOptions } from '../../src/session/redi
 import { createSeal } from '../../src/session/seal.ts';
 import type { SessionStore } from '../../src/session/store.ts';
 import { startRedis, type TestRedis } from '../kit/redis.ts';
+import { openLine } from '../kit/tcp-line.ts';
 import { handClock, MINUTE, newSession } from './fixture.ts';
+import { age, isReady } from './redis-fixture.ts';
 import { storeContract } from './store-contract.ts';
 
 const UNAVAILABLE = { code: 'session-store-unavailable', status: 503, headers: { 'Retry-After': '1' } };
@@ -27,10 +27,6 @@ afterAll(async () => {
   await redis.stop();
 });
 
-function isReady(store: SessionStore): Promise<void> {
-  return vi.waitFor(() => expect(store.ready).toBe(true), { timeout: 10_000, interval: 5 });
-}
-
 async function open(options: Partial<RedisStoreOptions> = {}): Promise<SessionStore> {
   const store = createRedisStore({ url: redis.url, clock: handClock().clock, ...options });
   onTestFinished(() => store.close());
@@ -38,23 +34,23 @@ async function open(options: Partial<RedisStoreOptions> = {}): Promise<SessionSt
   return store;
 }
 
-/** Time passes in Redis too: every key has that much less to live. */
-async function age(milliseconds: number): Promise<void> {
-  for (const key of await admin.keys('*')) await admin.pexpire(key, (await admin.pttl(key)) - milliseconds);
+for (const [name, nearCache] of [
+  ['Redis', undefined],
+  ['Redis with a near cache', { entries: 100, maxAge: 30_000 }],
+] as const) {
+  storeContract(name, async () => {
+    const { clock, forward } = handClock();
+    const store = createRedisStore({ url: redis.url, clock, nearCache });
+    await isReady(store);
+    return {
+      store,
+      async advance(milliseconds) {
+        forward(milliseconds);
+        await age(admin, milliseconds);
+      },
+    };
+  });
 }
-
-storeContract('Redis', async () => {
-  const { clock, forward } = handClock();
-  const store = createRedisStore({ url: redis.url, clock });
-  await isReady(store);
-  return {
-    store,
-    async advance(milliseconds) {
-      forward(milliseconds);
-      await age(milliseconds);
-    },
-  };
-});
 
 describe('two processes on one Redis', () => {
   it('share sessions, and one hears of those that the other ends', async () => {
@@ -69,9 +65,9 @@ describe('two processes on one Redis', () => {
   });
 
   it('catch up on sessions ended while they were cut off', async () => {
-    const line = await cuttableLine(redis.port);
+    const line = await openLine(redis.port);
     onTestFinished(() => line.close());
-    const [here, there] = [await open(), await open({ url: line.url })];
+    const [here, there] = [await open(), await open({ url: `redis://127.0.0.1:${line.port}` })];
     const session = newSession();
     await here.create(session);
     const heard = new Promise<string>((resolve) => there.onEnded(resolve));
@@ -168,12 +164,17 @@ describe('what is left in Redis', () => {
   });
 });
 
-describe('Redis gone', () => {
+describe.each([
+  ['without', undefined],
+  ['with', { entries: 100, maxAge: 30_000 }],
+])('Redis gone, %s a near cache', (_with, nearCache) => {
   let mortal: TestRedis;
   beforeEach(async () => {
     mortal = await startRedis();
   });
   afterEach(() => mortal.stop());
+
+  const ask = async (store: SessionStore, { key }: { key: string }) => store.get(key);
 
   /** Every kind of call, each of which must fail in about a second. */
   function everyCall(store: SessionStore): Promise<unknown>[] {
@@ -206,7 +207,7 @@ describe('Redis gone', () => {
 
   it('killed: refuses every call, says so, and recovers by itself; each outage is reported once', async () => {
     const onError = vi.fn();
-    const store = await open({ url: mortal.url, onError });
+    const store = await open({ url: mortal.url, nearCache, onError });
     const session = newSession();
     for (const outage of [1, 2]) {
       await mortal.kill();
@@ -222,7 +223,7 @@ describe('Redis gone', () => {
   });
 
   it('killed under load: every call is answered, none with "no such session"', async () => {
-    const store = await open({ url: mortal.url });
+    const store = await open({ url: mortal.url, nearCache });
     const session = newSession();
     await store.create(session);
     const calls = Array.from({ length: 500 }, () => Promise.resolve(store.get(session.key)));
@@ -233,13 +234,13 @@ describe('Redis gone', () => {
       if (result.status === 'fulfilled') expect(result.value).toEqual(session);
       else expect(result.reason).toMatchObject(UNAVAILABLE);
     }
-    await expect(store.get(session.key)).rejects.toMatchObject(UNAVAILABLE);
+    await vi.waitFor(() => expect(ask(store, session)).rejects.toMatchObject(UNAVAILABLE), { interval: 5 });
   });
 
   it('down at the start: not ready, refuses, then comes up', async () => {
     await mortal.kill();
     const onError = vi.fn();
-    const store = createRedisStore({ url: mortal.url, clock: handClock().clock, onError });
+    const store = createRedisStore({ url: mortal.url, nearCache, clock: handClock().clock, onError });
     onTestFinished(() => store.close());
     expect(store.ready).toBe(false);
     await expectRefusals(store);
@@ -253,7 +254,7 @@ describe('Redis gone', () => {
 
   it('hung with its connections open: refuses in time, notices without being asked, recovers with its data', async () => {
     const onError = vi.fn();
-    const store = await open({ url: mortal.url, onError });
+    const store = await open({ url: mortal.url, nearCache, onError });
     const session = newSession();
     await store.create(session);
     mortal.pause();
@@ -267,7 +268,7 @@ describe('Redis gone', () => {
   });
 
   it('closes while Redis hangs', async () => {
-    const store = await open({ url: mortal.url });
+    const store = await open({ url: mortal.url, nearCache });
     mortal.pause();
     await expect(store.close()).resolves.toBeUndefined();
   });
@@ -303,38 +304,4 @@ describe('a Redis with a password', () => {
 
 function newKey(): Secret {
   return new Secret(Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64'));
-}
-
-/** A TCP line to a port that the test can cut and mend. */
-async function cuttableLine(port: number) {
-  const sockets = new Set<Socket>();
-  let isCut = false;
-  const server = createServer((near) => {
-    if (isCut) return near.destroy();
-    const far = connect(port, '127.0.0.1');
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => to.destroy()).on('close', () => to.destroy());
-      from.pipe(to);
-    }
-    return undefined;
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('No TCP port was given.');
-  return {
-    url: `redis://127.0.0.1:${address.port}`,
-    cut() {
-      isCut = true;
-      for (const socket of sockets) socket.destroy();
-      sockets.clear();
-    },
-    mend() {
-      isCut = false;
-    },
-    close: () => void server.close(),
-  };
 }

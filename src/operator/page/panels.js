@@ -183,6 +183,13 @@ const endpoints = drawer('endpoints', ({ list, at }) =>
   ),
 );
 
+function nearCachePairs(cache, pair) {
+  if (cache === null) return [];
+  const { up, hits, misses, entries } = cache;
+  const found = `${share(hits, hits + misses)} of sessions found · ${short(entries)} kept`;
+  return [pair('Near cache', up ? found : 'bypassed', up ? undefined : 'warn')];
+}
+
 const gateway = drawer('gateway', ({ checks, sessions, reload, process, at }) => {
   const pair = (name, value, level) => h('div', { 'data-level': level }, h('dt', {}, name), h('dd', {}, value));
   const store = sessions.store === 'redis' ? 'Redis' : 'Session store';
@@ -193,6 +200,7 @@ const gateway = drawer('gateway', ({ checks, sessions, reload, process, at }) =>
       : `${reload.reason === 'start' ? 'loaded' : reload.ok ? 'reloaded' : 'reload failed'} ${span(Date.parse(at) - Date.parse(reload.at))} ago`;
   return [
     pair(store, `${up ? 'up' : 'down'}${sessions.store === 'memory' ? ', in memory' : ''}`, up ? 'ok' : 'bad'),
+    ...nearCachePairs(sessions.nearCache, pair),
     pair('Configuration', reloaded, reload?.ok === false ? 'warn' : undefined),
     pair('Process', checks.process, checks.process === 'ready' ? undefined : 'warn'),
     pair(

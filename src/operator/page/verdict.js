@@ -59,6 +59,8 @@ function ofProcess({ checks, reload, process, sessions }) {
   if (checks.sessionStore === 'down') {
     const what = sessions.store === 'redis' ? 'Redis does' : 'The session store does';
     findings.push(bad(`${what} not answer: every request with a session is refused with 503.`));
+  } else if (sessions.nearCache?.up === false) {
+    findings.push(warn('The near cache is bypassed: every request asks Redis for its session.'));
   }
   if (checks.process === 'draining') findings.push(warn('The gateway is draining: it finishes what is under way.'));
   if (checks.process === 'starting') findings.push(warn('The gateway is starting.'));
