@@ -225,7 +225,7 @@ describe('what a reload keeps', () => {
     expect(watch.current.sessions.store).toBe(store);
     expect([watch.current.drain, watch.current.sessions.lifetime.idle]).toEqual([2000, 2000]);
     // Still not in force, so it still needs a restart.
-    expect((await watch.reload('again')).warnings).toHaveLength(3);
+    expect((await watch.reload('again')).warnings).toHaveLength(4);
     writeFileSync(file, text(8080, 'memory', '10.0.0.0/8', '1s'));
     expect((await watch.reload('back')).warnings).toEqual([]);
   });
