@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import type { EdgeEnv } from './edge/app.ts';
+import type { LimitExchange } from './edge/limits.ts';
 import type { EdgeHandlers } from './edge/server.ts';
 import type { Endpoints } from './forward/endpoints.ts';
 import type { FailedAttempts } from './login/attempts.ts';
@@ -22,6 +23,8 @@ export interface GatewayOptions {
   readonly onKeypair?: KeypairListener;
   /** Kept nowhere when left out. */
   readonly audit?: Audit;
+  /** Processes that count against the same limits. */
+  readonly exchange?: LimitExchange;
   /** Epoch milliseconds: session expiry, limits and the date of signatures. */
   readonly clock?: () => number;
 }

@@ -31,7 +31,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const sessions = new Sessions({ store, clock });
   const streams = new LiveStreams({ store, clock });
   const logins = createLoginMethods({ attempts });
-  const door = new Door({ snapshot, clock, log, audit });
+  const door = new Door({ snapshot, clock, log, audit, exchange: options.exchange });
   const parts = createForwardParts(clock, keypairAlarm(log, options.onKeypair));
   const upgrades = new UpgradeRelay(parts);
   const admitted = new WeakMap<IncomingMessage, { visit: Visit; arrival: Arrival }>();

@@ -70,6 +70,8 @@ export interface Snapshot {
   readonly limits: EdgeLimits;
   /** How long requests in flight may take to finish after SIGTERM, in milliseconds. */
   readonly drain: number;
+  /** Processes that serve requests. With 1 that is the process itself. */
+  readonly workers: number;
   readonly logLevel: string;
   /** Undefined: no audit log is kept. */
   readonly audit: AuditSettings | undefined;

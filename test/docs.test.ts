@@ -34,6 +34,7 @@ it('has no command that nothing runs', () => {
     'Secrets',
     'Users',
     'Reload',
+    'Workers',
     'Operator listener',
     'Audit log',
     'Tracing',
@@ -59,7 +60,7 @@ it('its configurations load, and none is dangerous', () => {
     'users.yaml': readMarkdown('README.md').blocks('yaml')[1] ?? '',
   };
   const blocks = GUIDE.blocks('yaml');
-  expect(blocks).toHaveLength(7);
+  expect(blocks).toHaveLength(8);
   for (const block of blocks) {
     const here = block.replaceAll('/run/secrets/', './').replaceAll('/etc/countersign/', './');
     expect(load(mergeYaml(BASE, here), env, files).warnings, block).toEqual([]);
@@ -96,7 +97,7 @@ describe('beside a gateway', () => {
     writeFileSync(join(folder, 'password.txt'), 'correct horse\n');
     const port = await freePort();
     operator = `http://127.0.0.1:${port}`;
-    const own = [...yamlIn('Operator listener'), ...yamlIn('Audit log')].map((block) =>
+    const own = [...yamlIn('Operator listener'), ...yamlIn('Audit log'), ...yamlIn('Workers')].map((block) =>
       block.replaceAll('9090', String(port)).replaceAll('/var/log/countersign', folder),
     );
     redis = await startRedis();
@@ -159,6 +160,11 @@ operator: { host: 0.0.0.0, token: { file: ${join(folder, 'operator-token')} } }`
   it('Reload: a checked file is taken', async () => {
     run('Reload');
     await demo.process.until(/"reason":"SIGHUP".*"msg":"configuration reloaded"/);
+  });
+
+  it('Workers: they are replaced', async () => {
+    run('Workers');
+    await demo.process.until(/"msg":"the workers are replaced"/);
   });
 
   it('Operator listener: each call answers, and does what it says', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
@@ -281,6 +281,26 @@ it('an attack on the login', async () => {
   expect(await metric('countersign_refusals_total', /code="invalid-credentials"/)).toBe(5);
   expect(await metric('countersign_refusals_total', /code="too-many-attempts"/)).toBe(1);
   tableSays('An attack on the login', '429 too-many-attempts', 'invalid-credentials and too-many-attempts');
+});
+
+it('a worker crashes', async () => {
+  const { demo, logs, metric } = await start('workers: 2');
+  await expect.poll(() => metric('countersign_workers')).toBe(2);
+  const pid = /"pid":(\d+),"msg":"a worker accepts connections"/.exec(demo.process.stdout)?.[1];
+  process.kill(Number(pid), 'SIGKILL');
+  await logs(/"level":"error".*"msg":"a worker ended by SIGKILL/);
+  await logs(/(?:.*\n)*.*a worker ended.*\n(?:.*\n)*.*"msg":"a worker accepts connections"/);
+  await expect.poll(() => metric('countersign_workers')).toBe(2);
+  tableSays('A worker crashes', 'a worker ended', 'a worker accepts connections', 'countersign_workers', 'by SIGKILL');
+});
+
+it('no worker can be started', async () => {
+  const program = join(mkdtempSync(join(tmpdir(), 'countersign-no-worker-')), 'refuse.mjs');
+  onTestFinished(() => rmSync(dirname(program), { recursive: true }));
+  appendFileSync(program, 'if (process.argv[2] === "worker") process.exit(9);\n');
+  const refused = await start('workers: 2', { NODE_OPTIONS: `--import ${program}` }).catch((error: Error) => error);
+  expect((refused as Error).message).toMatch(/serve: worker \d could not start: it ended with exit code 9\n$/);
+  tableSays('No worker can be started', 'could not start', 'exit code 1');
 });
 
 it('SIGTERM', async () => {

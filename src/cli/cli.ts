@@ -11,6 +11,7 @@ import { signCommand } from './sign.ts';
 import { smokeCommand } from './smoke.ts';
 import { verifyCommand } from './verify.ts';
 import { version } from './version.ts';
+import { workerCommand } from './worker.ts';
 
 const COMMANDS: readonly Command[] = [
   serveCommand,
@@ -50,7 +51,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     terminal.stdout.write(OVERVIEW);
     return EXIT.ok;
   }
-  const command = COMMANDS.find((one) => one.name === name);
+  const command = [...COMMANDS, workerCommand].find((one) => one.name === name);
   if (command === undefined) {
     terminal.stderr.write(name === undefined ? OVERVIEW : `countersign: ${noCommand(name)}\n`);
     return EXIT.usage;

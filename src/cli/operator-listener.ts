@@ -9,12 +9,19 @@ export interface OperatorListener extends OperatorServer {
   readonly settings: OperatorSettings;
 }
 
+/** What the listener is built on besides the configuration. */
+export interface OperatorContext extends Omit<OperatorParts, Given> {
+  readonly audit: Audit;
+  /** Resolves when what was reloaded is in force everywhere; at once when left out. */
+  readonly reloaded?: () => Promise<void>;
+}
+
 type Given = 'settings' | 'snapshot' | 'version' | 'clock' | 'reloads' | 'onAction';
 
 /** The operators' listener of a configuration that has one: what operators see is the gateway, what they do is audited. */
 export function createOperatorListener(
   config: ConfigWatch,
-  { audit, ...parts }: Omit<OperatorParts, Given> & { readonly audit: Audit },
+  { audit, reloaded, ...parts }: OperatorContext,
 ): OperatorListener | undefined {
   const settings = config.operator;
   if (settings === undefined) return undefined;
@@ -24,19 +31,23 @@ export function createOperatorListener(
     snapshot: () => config.current,
     version: version(),
     clock: Date.now,
-    reloads: reloadsOf(config),
+    reloads: reloadsOf(config, reloaded),
     onAction: (action) => record(audit, action),
   });
   return { ...server, settings };
 }
 
-function reloadsOf(config: ConfigWatch): Reloads {
+function reloadsOf(config: ConfigWatch, reloaded: OperatorContext['reloaded']): Reloads {
   let ok = 0;
   config.onReload((result) => {
     if (result.ok) ok++;
   });
   return {
-    reload: async (reason) => recordOf(await config.reload(reason)),
+    async reload(reason) {
+      const result = await config.reload(reason);
+      await reloaded?.();
+      return recordOf(result);
+    },
     get last() {
       return recordOf(config.lastReload);
     },

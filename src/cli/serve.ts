@@ -1,31 +1,38 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { ConfigError, formatFault } from '../config/fault.ts';
-import type { ServiceSettings } from '../config/load.ts';
 import { ConfigWatch } from '../config/watch.ts';
 import { createEdgeServer } from '../edge/server.ts';
 import { createGateway } from '../gateway.ts';
 import type { Gateway } from '../gateway-contract.ts';
 import { openAttempts } from '../login/open-attempts.ts';
-import type { Audit } from '../observe/audit.ts';
 import { keypairTrail } from '../observe/keypair-event.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { withObservers } from '../observe/observers.ts';
-import { openAudit } from '../observe/open-audit.ts';
 import { RequestMetrics } from '../observe/request-metrics.ts';
 import { Statistics } from '../observe/statistics.ts';
-import { drain, listen, onReloadSignal, onStopSignal, type Phase, untilReady } from '../process/lifecycle.ts';
-import { type RunningService, startService } from '../service/server.ts';
+import {
+  drain,
+  onReloadSignal,
+  onReplaceSignal,
+  onStopSignal,
+  type Phase,
+  STORE_PATIENCE,
+  untilReady,
+} from '../process/lifecycle.ts';
 import { openStore } from '../session/open-store.ts';
 import { RemovedTenants } from '../session/removed-tenants.ts';
-import { DIALECTS } from '../signing/dialect.ts';
-import type { Snapshot } from '../snapshot.ts';
 import { CliError, type Command, DEFAULT_FILE, EXIT, type Terminal } from './command.ts';
-import { createOperatorListener, type OperatorListener } from './operator-listener.ts';
+import { createOperatorListener } from './operator-listener.ts';
 import { recordReload } from './reload-log.ts';
-
-/** How long a start waits for the session store, in milliseconds. */
-const STORE_PATIENCE = 2000;
+import { serveWithWorkers } from './serve-workers.ts';
+import {
+  listenForOperators,
+  listenOrExplain,
+  openAuditOrExplain,
+  originsOf,
+  startReferenceService,
+} from './starting.ts';
 
 export const serveCommand: Command = {
   name: 'serve',
@@ -37,6 +44,8 @@ The request log goes to stdout, one JSON line per request. SIGTERM and SIGINT st
 accepting, let requests in flight finish (config key: drain) and exit 0.
 SIGHUP, and a change of FILE or of a users or secret file it names, reload the
 configuration; one with faults is logged and changes nothing.
+With several workers (config key: workers) SIGUSR2 replaces them one by one, without
+a failed request; one that crashes is replaced by itself.
 
 Options:
   --help   this text
@@ -45,12 +54,13 @@ Examples:
   countersign serve config/demo.yaml      gateway, reference Service and demo page in one process
   countersign serve /etc/countersign/countersign.yaml
 
-Exit codes: 0 stopped by a signal, 1 a port is in use, 2 the configuration has faults.
+Exit codes: 0 stopped by a signal, 1 a port is in use or no worker starts, 2 the configuration has faults.
 `,
   async run(args, terminal) {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true, options: {} });
     if (positionals.length > 1) throw new CliError('serve takes one FILE at most');
-    return serve(load(positionals[0] ?? DEFAULT_FILE, terminal), terminal);
+    const config = load(positionals[0] ?? DEFAULT_FILE, terminal);
+    return config.current.workers === 1 ? serve(config, terminal) : serveWithWorkers(config, terminal);
   },
 };
 
@@ -78,6 +88,7 @@ async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
     audit.reopen();
     void config.reload('SIGHUP');
   });
+  onReplaceSignal(() => log.warn({}, 'SIGUSR2 replaces workers: with one process there is none to replace'));
 
   const service = config.service && (await startReferenceService(config.service));
   const storeUrl = snapshot.sessions.store.reveal();
@@ -144,49 +155,4 @@ async function stop(server: Server, gateway: Gateway, deadline: number, log: Log
   const finished = await drain(server, deadline, () => void gateway.close());
   if (finished) log.info({}, 'stopped');
   else log.warn({ deadline }, 'stopped: requests still in flight at the deadline were cut off');
-}
-
-function startReferenceService(settings: ServiceSettings): Promise<RunningService> {
-  const { host, port, version, keypairs, rateLimit } = settings;
-  const options = { host, port, version, keypairs, rateLimit, dialect: DIALECTS[settings.dialect] };
-  return explainListen(startService(options), host, port, 'the reference Service');
-}
-
-function listenOrExplain(server: Server, port: number, host: string): Promise<number> {
-  return explainListen(listen(server, port, host), host, port, 'the gateway');
-}
-
-async function listenForOperators({ server, settings }: OperatorListener, terminal: Terminal): Promise<void> {
-  const { host, port, tls } = settings;
-  const actual = await explainListen(listen(server, port, host), host, port, 'the operators’ listener');
-  const authority = `${host.includes(':') ? `[${host}]` : host}:${actual}`;
-  terminal.stderr.write(`countersign for operators: ${tls === undefined ? 'http' : 'https'}://${authority}\n`);
-}
-
-async function explainListen<T>(listening: Promise<T>, host: string, port: number, what: string): Promise<T> {
-  try {
-    return await listening;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE')
-      throw new CliError(`${what} cannot listen: port ${port} on ${host} is in use`, EXIT.failed);
-    if (code === 'EACCES')
-      throw new CliError(`${what} cannot listen: no permission for port ${port} on ${host}`, EXIT.failed);
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-      throw new CliError(`${what} cannot listen: ${host} is no address of this machine`, EXIT.failed);
-    }
-    throw error;
-  }
-}
-
-function openAuditOrExplain({ audit }: Snapshot, log: Log): Audit {
-  try {
-    return openAudit(audit, { log, clock: Date.now });
-  } catch (error) {
-    throw new CliError(`the audit log ${audit?.file} cannot be opened: ${(error as Error).message}`);
-  }
-}
-
-function originsOf(tenants: readonly { readonly origins: ReadonlySet<string> }[]): string {
-  return tenants.flatMap(({ origins }) => [...origins]).join(', ');
 }

@@ -32,6 +32,7 @@ export function fixedSettings({ config, sessions, service, token }: Resolved, do
     [['sessions', 'sealKeys'], sessions.sealKeys.map((key) => key.reveal())],
     [['sessions', 'nearCache'], sessions.nearCache],
     [['limits', 'failedLogins'], config.limits.failedLogins],
+    [['workers'], config.workers],
     [['log', 'level'], config.log.level],
     [['audit'], config.audit],
     [
@@ -63,6 +64,7 @@ export function keepFixedSettings(inForce: Snapshot, next: Snapshot): Snapshot {
     listen: { ...inForce.listen, trustProxies, maxHeaders },
     sessions: { ...inForce.sessions, lifetime: next.sessions.lifetime },
     limits: { ...next.limits, failedLogins: inForce.limits.failedLogins },
+    workers: inForce.workers,
     logLevel: inForce.logLevel,
     audit: inForce.audit,
   };

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { Secret } from '../secret.ts';
 import type { DialectName } from '../signing/dialect.ts';
@@ -138,6 +139,7 @@ function resolveConfig(
         failedLogins: { perUser: failedLogins.perUser, perAddress: failedLogins.perAddress, window: failedLogins.per },
       },
       drain: config.drain,
+      workers: config.workers === 'auto' ? availableParallelism() : config.workers,
       logLevel: config.log.level,
       audit: config.audit && {
         file: /^std(?:out|err)$/.test(config.audit.file)

@@ -116,6 +116,10 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('Limits of the edge itself.'),
+  workers: z
+    .union([z.literal('auto'), z.number().int().min(1).max(256)], 'expected auto or a whole number from 1 to 256')
+    .prefault(1)
+    .describe('Processes that serve requests, or auto: one per processor core. 1 starts no further process.'),
   drain: duration.prefault('10s').describe('Time for requests in flight to finish after SIGTERM.'),
   log: z
     .strictObject({

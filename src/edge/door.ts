@@ -11,7 +11,7 @@ import type { Snapshot } from '../snapshot.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { type ClientAddresses, clientAddresses } from './client-address.ts';
 import { type Arrival, arrive } from './intake.ts';
-import { type NamedStanding, SlidingLimit } from './limits.ts';
+import { type LimitExchange, type LimitName, type NamedStanding, SlidingLimit } from './limits.ts';
 import { type RefusalContext, refuse, refuseOnSocket } from './refusal.ts';
 
 /** One request or upgrade from its first byte to its log line: what a refusal needs to know, and what the log will say. */
@@ -34,6 +34,8 @@ export interface DoorOptions {
   readonly clock: () => number;
   readonly log: Log;
   readonly audit: Audit;
+  /** Other processes that count against the same limits; this one counts alone without it. */
+  readonly exchange?: LimitExchange | undefined;
 }
 
 /** Where every request comes in and every refusal goes out, over HTTP and over upgrades alike. */
@@ -46,7 +48,12 @@ export class Door {
   constructor(options: DoorOptions) {
     this.#options = options;
     this.trail = new AuditTrail(options.audit);
-    this.#settings = settingsOf(options.snapshot());
+    this.#settings = settingsOf(options.snapshot(), options.exchange);
+    options.exchange?.connect((news) => {
+      const now = options.clock();
+      const { limits } = this.#current();
+      for (const one of news) limitOf(limits, one.limit)?.hear(one, now);
+    });
   }
 
   /**
@@ -186,7 +193,8 @@ export class Door {
   /** Counts start afresh only when the limits themselves have changed. */
   #current() {
     const snapshot = this.#options.snapshot();
-    if (snapshot !== this.#settings.snapshot) this.#settings = settingsOf(snapshot, this.#settings);
+    if (snapshot !== this.#settings.snapshot)
+      this.#settings = settingsOf(snapshot, this.#options.exchange, this.#settings);
     return this.#settings;
   }
 }
@@ -204,7 +212,11 @@ interface DoorSettings {
   readonly limits: DoorLimits;
 }
 
-function settingsOf(snapshot: Snapshot, previous?: DoorSettings): DoorSettings {
+function limitOf(limits: DoorLimits, name: LimitName): SlidingLimit | undefined {
+  return name === 'session-creation' ? limits.sessionCreation : limits[name];
+}
+
+function settingsOf(snapshot: Snapshot, exchange: LimitExchange | undefined, previous?: DoorSettings): DoorSettings {
   const { limits } = snapshot;
   const isUnchanged = JSON.stringify(previous?.snapshot.limits) === JSON.stringify(limits);
   return {
@@ -214,10 +226,10 @@ function settingsOf(snapshot: Snapshot, previous?: DoorSettings): DoorSettings {
       previous !== undefined && isUnchanged
         ? previous.limits
         : {
-            address: new SlidingLimit(limits.address),
-            session: new SlidingLimit(limits.session),
-            tenant: limits.tenant && new SlidingLimit(limits.tenant),
-            sessionCreation: new SlidingLimit(limits.sessionCreation),
+            address: new SlidingLimit(limits.address, 'address', exchange),
+            session: new SlidingLimit(limits.session, 'session', exchange),
+            tenant: limits.tenant && new SlidingLimit(limits.tenant, 'tenant', exchange),
+            sessionCreation: new SlidingLimit(limits.sessionCreation, 'session-creation', exchange),
           },
   };
 }

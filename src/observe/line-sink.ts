@@ -7,7 +7,7 @@ const FLUSH_EVERY = 250;
 
 /** Where log lines go: gathered, and written in one piece. */
 export interface LineSink extends DestinationStream {
-  /** Writes out what waits and stops the clock; call before the process exits. */
+  /** Hands over what waits and stops the clock. A process that ends by itself writes it out first. */
   close(): void;
 }
 
@@ -32,12 +32,8 @@ export function stdoutSink(): LineSink {
     },
     close() {
       clearInterval(timer);
+      // The process ends by itself once this is written. To wait for it here would be to wait for ever without a reader.
       flush();
-      try {
-        stdout.flushSync();
-      } catch {
-        // The destination was never opened or is gone: there is nobody left to tell.
-      }
     },
   };
 }

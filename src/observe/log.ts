@@ -16,18 +16,22 @@ export interface Log {
   /** The level from which on lines are written. */
   level(): LogLevel;
   setLevel(level: LogLevel): void;
-  /** Writes out what is buffered; call before the process exits. */
+  /** Hands over what is buffered; a process that then ends by itself writes it out first. */
   flush(): void;
 }
 
-/** Logs to stdout, buffered and asynchronous. A stream given in its place (tests, embedding) gets each line at once. */
-export function createLog(level: LevelWithSilent | string, stream?: DestinationStream): Log {
+/**
+ * Logs to stdout, buffered and asynchronous. A stream given in its place (tests, embedding) gets each line at once. The
+ * number of a worker is put into every line.
+ */
+export function createLog(level: LevelWithSilent | string, stream?: DestinationStream, worker?: number): Log {
   const own = stream === undefined ? stdoutSink() : undefined;
   const sink: DestinationStream = own ?? (stream as DestinationStream);
+  const origin = worker === undefined ? '' : `,"worker":${worker}`;
   const logger = pino(
     {
       level,
-      base: null,
+      base: worker === undefined ? null : { worker },
       timestamp: () => `,"time":"${timestamp(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
@@ -36,7 +40,7 @@ export function createLog(level: LevelWithSilent | string, stream?: DestinationS
   return {
     request(event) {
       const level = event.status >= 500 ? 'error' : 'info';
-      if (logger.isLevelEnabled(level)) sink.write(requestLine(event, level));
+      if (logger.isLevelEnabled(level)) sink.write(requestLine(event, level, origin));
     },
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),

@@ -5,11 +5,12 @@ const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 /**
  * The log line of one request, its final newline included: the same JSON a general serializer would write, laid out by
- * hand because this is done once for every request.
+ * hand because this is done once for every request. `origin`: members that say which process it is from, as JSON text that
+ * begins with a comma, or nothing.
  */
-export function requestLine(event: RequestEvent, level: string): string {
+export function requestLine(event: RequestEvent, level: string, origin = ''): string {
   const { trace, requestId, session } = event;
-  let line = `{"level":"${level}","time":"${timestamp(Date.now())}","requestId":"${requestId}"`;
+  let line = `{"level":"${level}","time":"${timestamp(Date.now())}"${origin},"requestId":"${requestId}"`;
   if (trace.traceId !== requestId) line += `,"traceId":"${trace.traceId}"`;
   line += `,"kind":"${event.kind}"`;
   if (event.tenant !== undefined) line += `,"tenant":${quoted(event.tenant)}`;

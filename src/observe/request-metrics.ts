@@ -10,6 +10,12 @@ export class DurationHistogram {
   readonly counts = new Float64Array(DURATION_BOUNDS.length + 1);
   sum = 0;
 
+  /** Adds what another histogram of the same bounds has counted. */
+  add({ counts, sum }: Pick<DurationHistogram, 'counts' | 'sum'>): void {
+    for (const [i, count] of counts.entries()) this.counts[i] = (this.counts[i] ?? 0) + count;
+    this.sum += sum;
+  }
+
   observe(seconds: number): void {
     let bucket = 0;
     while (bucket < DURATION_BOUNDS.length && seconds > (DURATION_BOUNDS[bucket] ?? 0)) bucket++;
@@ -28,6 +34,17 @@ export interface RequestCell {
   };
   count: number;
   readonly durations: DurationHistogram;
+}
+
+/** What was counted in another process since it last told; for `RequestMetrics.absorb`. */
+export interface RequestCounts {
+  readonly requests: readonly {
+    readonly labels: RequestCell['labels'];
+    readonly count: number;
+    readonly durations: Pick<DurationHistogram, 'counts' | 'sum'>;
+  }[];
+  readonly refusals: readonly Readonly<RefusalCell>[];
+  readonly upstream: ReadonlyMap<string, Pick<DurationHistogram, 'counts' | 'sum'>>;
 }
 
 /** Refusals of one code on one tenant. */
@@ -74,11 +91,31 @@ export class RequestMetrics implements RequestObserver {
     return [...this.#refusals.values()].flatMap((codes) => [...codes.values()]);
   }
 
+  /** Gives what was counted and begins anew. */
+  take(): RequestCounts {
+    const counts = { requests: this.requests(), refusals: this.refusals(), upstream: new Map(this.upstream) };
+    this.#tenants.clear();
+    this.#refusals.clear();
+    this.upstream.clear();
+    return counts;
+  }
+
+  absorb({ requests, refusals, upstream }: RequestCounts): void {
+    for (const { labels, count, durations } of requests) {
+      const cell = this.#cellAt(labels.tenant, labels.route, labels.method, labels.status);
+      cell.count += count;
+      cell.durations.add(durations);
+    }
+    for (const { labels, count } of refusals) this.#refusalOf(labels.tenant, labels.code).count += count;
+    for (const [endpoint, durations] of upstream) get(this.upstream, endpoint, newHistogram).add(durations);
+  }
+
   #cellOf(event: RequestEvent): RequestCell {
-    const tenant = event.tenant ?? '';
-    const route = routeOf(event);
     const method = KNOWN_METHODS.has(event.method) ? event.method : 'other';
-    const status = statusOf(event);
+    return this.#cellAt(event.tenant ?? '', routeOf(event), method, statusOf(event));
+  }
+
+  #cellAt(tenant: string, route: string, method: string, status: string): RequestCell {
     const cells = get(get(get(this.#tenants, tenant, newRoutes), route, newMethods), method, newStatuses);
     let cell = cells.get(status);
     if (cell === undefined) {

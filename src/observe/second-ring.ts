@@ -13,11 +13,20 @@ export class SecondRing {
     this.#newest = second;
   }
 
-  /** Adds one to a counter of the present second. */
-  add(second: number, column: number): void {
+  /** Adds to a counter of the present second. */
+  add(second: number, column: number, count = 1): void {
     if (second > this.#newest) this.#advance(second);
     const at = (second % this.#length) * this.#width + column;
-    this.#counts[at] = (this.#counts[at] ?? 0) + 1;
+    this.#counts[at] = (this.#counts[at] ?? 0) + count;
+  }
+
+  /** Adds a whole row of counts to the present second. */
+  addRow(second: number, counts: ArrayLike<number>): void {
+    if (second > this.#newest) this.#advance(second);
+    const row = (second % this.#length) * this.#width;
+    for (let column = 0; column < this.#width; column++) {
+      this.#counts[row + column] = (this.#counts[row + column] ?? 0) + (counts[column] ?? 0);
+    }
   }
 
   /** The sums of the rows from second `from` to before second `until`; what the ring no longer has counts nothing. */

@@ -1,20 +1,22 @@
-import { bucketOf, LATENCY_BUCKETS, quantileOf } from './latency-scale.ts';
-import { isServerError, isTimed, type RequestObserver } from './observers.ts';
+import { FAILURES, type FailedRequest, failureOf } from './failed-request.ts';
+import { quantileOf } from './latency-scale.ts';
+import type { RequestObserver } from './observers.ts';
 import type { RequestEvent } from './request-event.ts';
 import { SecondRing } from './second-ring.ts';
+import {
+  CLIENT_ERRORS,
+  errorColumn,
+  LATENCIES,
+  latencyColumn,
+  REQUESTS,
+  SERVER_ERRORS,
+  TRAFFIC_COLUMNS,
+} from './traffic-row.ts';
+import type { Traffic as TrafficNews } from './traffic-tally.ts';
 
 /** How far back the process as a whole is remembered, and each of its tenants, in seconds. */
 export const REMEMBERED = 300;
 const REMEMBERED_TENANT = 60;
-/** Failed requests that are remembered one by one. */
-const FAILURES = 8;
-
-/** Columns of a row: three counts, then the histogram of latencies. */
-const REQUESTS = 0;
-const CLIENT_ERRORS = 1;
-const SERVER_ERRORS = 2;
-const LATENCIES = 3;
-
 /** Requests of a stretch of time. Percentiles are milliseconds, null where nothing was measured. */
 export interface Traffic {
   readonly requests: number;
@@ -36,19 +38,6 @@ export interface RefusalCount {
   readonly total: number;
 }
 
-/** One failed request, to be looked up in the log by its id. */
-export interface FailedRequest {
-  readonly requestId: string;
-  /** When it began, epoch milliseconds. */
-  readonly at: number;
-  readonly tenant: string | undefined;
-  readonly method: string;
-  readonly route: string | undefined;
-  readonly status: number;
-  readonly code: string | undefined;
-  readonly reason: string | undefined;
-}
-
 /** What the status page shows of the last minutes, kept in memory: a fixed number of counters per second. */
 export class Statistics implements RequestObserver {
   readonly #clock: () => number;
@@ -63,7 +52,7 @@ export class Statistics implements RequestObserver {
   /** `clock`: monotonic milliseconds, on the scale of `RequestEvent.startedMono`. */
   constructor(clock: () => number = () => performance.now()) {
     this.#clock = clock;
-    this.#all = new SecondRing(REMEMBERED + 1, LATENCIES + LATENCY_BUCKETS, this.#second());
+    this.#all = new SecondRing(REMEMBERED + 1, TRAFFIC_COLUMNS, this.#second());
   }
 
   /** Requests since the process started. */
@@ -74,16 +63,27 @@ export class Statistics implements RequestObserver {
   request(event: RequestEvent): void {
     const now = this.#clock();
     const second = Math.floor(now / 1000);
-    const failed = isServerError(event);
-    const refused = !failed && event.status >= 400;
-    const latency = isTimed(event) ? LATENCIES + bucketOf(now - event.startedMono) : undefined;
+    const error = errorColumn(event);
+    const latency = latencyColumn(event, now);
     this.#requests++;
-    if (failed) this.#serverErrors++;
-    else if (refused) this.#clientErrors++;
-    count(this.#all, second, failed, refused, latency);
-    if (event.tenant !== undefined) count(this.#ringOf(event.tenant, second), second, failed, refused, latency);
+    if (error === SERVER_ERRORS) this.#serverErrors++;
+    else if (error === CLIENT_ERRORS) this.#clientErrors++;
+    count(this.#all, second, error, latency);
+    if (event.tenant !== undefined) count(this.#ringOf(event.tenant, second), second, error, latency);
     if (event.code !== undefined) this.#countRefusal(event.code, event.status, second);
-    if (failed) this.#remember(event);
+    if (error === SERVER_ERRORS) this.#remember(failureOf(event));
+  }
+
+  /** Adds what another process has counted since it last told, to the present second. */
+  absorb({ all, tenants, refusals, failures }: TrafficNews): void {
+    const second = this.#second();
+    this.#requests += all[REQUESTS] ?? 0;
+    this.#clientErrors += all[CLIENT_ERRORS] ?? 0;
+    this.#serverErrors += all[SERVER_ERRORS] ?? 0;
+    this.#all.addRow(second, all);
+    for (const [tenant, row] of tenants) this.#ringOf(tenant, second).addRow(second, row);
+    for (const [code, { status, count }] of refusals) this.#countRefusal(code, status, second, count);
+    for (const failure of failures) this.#remember(failure);
   }
 
   /** The last `seconds` whole seconds, of one tenant or of all. */
@@ -128,36 +128,35 @@ export class Statistics implements RequestObserver {
   #ringOf(tenant: string, second: number): SecondRing {
     let ring = this.#tenants.get(tenant);
     if (ring === undefined) {
-      ring = new SecondRing(REMEMBERED_TENANT + 1, LATENCIES + LATENCY_BUCKETS, second);
+      ring = new SecondRing(REMEMBERED_TENANT + 1, TRAFFIC_COLUMNS, second);
       this.#tenants.set(tenant, ring);
     }
     return ring;
   }
 
-  #countRefusal(code: string, status: number, second: number): void {
+  #countRefusal(code: string, status: number, second: number, count = 1): void {
     let refusal = this.#refusals.get(code);
     if (refusal === undefined) {
       refusal = { status, ring: new SecondRing(REMEMBERED + 1, 1, second), total: 0 };
       this.#refusals.set(code, refusal);
     }
-    refusal.ring.add(second, 0);
-    refusal.total++;
+    refusal.ring.add(second, 0, count);
+    refusal.total += count;
   }
 
-  #remember({ requestId, startedAt, tenant, method, route, status, code, reason }: RequestEvent): void {
-    this.#failures.push({ requestId, at: startedAt, tenant, method, route, status, code, reason });
+  #remember(failure: FailedRequest): void {
+    this.#failures.push(failure);
     if (this.#failures.length > FAILURES) this.#failures.shift();
   }
 }
 
-function count(ring: SecondRing, second: number, failed: boolean, refused: boolean, latency: number | undefined): void {
+function count(ring: SecondRing, second: number, error: number, latency: number): void {
   ring.add(second, REQUESTS);
-  if (failed) ring.add(second, SERVER_ERRORS);
-  else if (refused) ring.add(second, CLIENT_ERRORS);
-  if (latency !== undefined) ring.add(second, latency);
+  if (error !== REQUESTS) ring.add(second, error);
+  if (latency !== REQUESTS) ring.add(second, latency);
 }
 
-function trafficOf(sums: Float64Array = new Float64Array(LATENCIES + LATENCY_BUCKETS)): Traffic {
+function trafficOf(sums: Float64Array = new Float64Array(TRAFFIC_COLUMNS)): Traffic {
   return {
     requests: sums[REQUESTS] ?? 0,
     clientErrors: sums[CLIENT_ERRORS] ?? 0,

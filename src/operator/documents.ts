@@ -1,4 +1,4 @@
-import type { FailedRequest } from '../observe/statistics.ts';
+import type { FailedRequest } from '../observe/failed-request.ts';
 import { expiresAt, idleExpiresAt, type Session } from '../session/session.ts';
 import type { Tenant } from '../tenant.ts';
 import { isUp } from './health.ts';

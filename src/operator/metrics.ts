@@ -1,8 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import type { Load } from '../observe/process-load.ts';
 import { DURATION_BOUNDS, type DurationHistogram } from '../observe/request-metrics.ts';
 import type { NearCacheState } from '../session/near-cache.ts';
 import { describeKeypairs, figure } from './keypairs.ts';
-import type { OperatorParts } from './parts.ts';
+import type { OperatorParts, WorkerState } from './parts.ts';
 
 type Labels = Readonly<Record<string, string>>;
 /** A sample of a metric: its labels and value. */
@@ -19,6 +20,7 @@ export function createMetrics(parts: OperatorParts): { readonly contentType: str
   upstreamMetrics(registry, parts);
   sessionMetrics(registry, parts);
   configurationMetrics(registry, parts);
+  if (parts.workers !== undefined) workerMetrics(registry, parts.workers);
   return { contentType: registry.contentType, render: () => registry.metrics() };
 }
 
@@ -118,7 +120,7 @@ function sessionMetrics(registry: Registry, { store, sessions, streams }: Operat
     [],
     one(() => Number(store.ready)),
   );
-  if (store.nearCache !== undefined) nearCacheMetrics(registry, store.nearCache);
+  if (store.nearCache !== undefined) nearCacheMetrics(registry, () => store.nearCache ?? NO_NEAR_CACHE);
   gauge(
     registry,
     'countersign_live_streams',
@@ -128,16 +130,46 @@ function sessionMetrics(registry: Registry, { store, sessions, streams }: Operat
   );
 }
 
-function nearCacheMetrics(registry: Registry, cache: NearCacheState): void {
+const NO_NEAR_CACHE: NearCacheState = { up: false, entries: 0, hits: 0, misses: 0 };
+
+function nearCacheMetrics(registry: Registry, read: () => NearCacheState): void {
   const name = 'countersign_near_cache';
   counter(registry, `${name}_reads_total`, 'Sessions looked up, by whether memory had them.', ['result'], () => [
-    [{ result: 'hit' }, cache.hits],
-    [{ result: 'miss' }, cache.misses],
+    [{ result: 'hit' }, read().hits],
+    [{ result: 'miss' }, read().misses],
   ]);
-  gauge(registry, `${name}_entries`, 'Sessions in memory.', [], () => [[{}, cache.entries]]);
+  gauge(registry, `${name}_entries`, 'Sessions in memory.', [], () => [[{}, read().entries]]);
   gauge(registry, `${name}_up`, '0 while it is bypassed because changes would not be heard of.', [], () => [
-    [{}, Number(cache.up)],
+    [{}, Number(read().up)],
   ]);
+}
+
+function workerMetrics(registry: Registry, workers: () => readonly WorkerState[]): void {
+  const each = (value: (load: Load) => number) => () =>
+    workers().map(({ id, load }): Sample => [{ worker: String(id) }, value(load)]);
+  const name = 'countersign_worker';
+  gauge(registry, 'countersign_workers', 'Workers that serve requests.', [], () => [[{}, workers().length]]);
+  gauge(
+    registry,
+    `${name}_resident_memory_bytes`,
+    'Memory of a worker.',
+    ['worker'],
+    each(({ rss }) => rss),
+  );
+  gauge(
+    registry,
+    `${name}_cpu_ratio`,
+    'Share of one core a worker uses.',
+    ['worker'],
+    each(({ cpu }) => cpu),
+  );
+  gauge(
+    registry,
+    `${name}_eventloop_delay_seconds`,
+    'Delay of a worker’s event loop, 99th percentile.',
+    ['worker'],
+    each(({ eventLoopDelayMs }) => eventLoopDelayMs / 1000),
+  );
 }
 
 function configurationMetrics(registry: Registry, { reloads, phase, version }: OperatorParts): void {

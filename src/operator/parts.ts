@@ -1,5 +1,6 @@
 import type { Endpoints } from '../forward/endpoints.ts';
 import type { Log } from '../observe/log.ts';
+import type { Load } from '../observe/process-load.ts';
 import type { RequestMetrics } from '../observe/request-metrics.ts';
 import type { Statistics } from '../observe/statistics.ts';
 import type { Phase } from '../process/lifecycle.ts';
@@ -52,18 +53,28 @@ export interface OperatorAction {
   readonly requestId: string;
 }
 
+/** A process that serves requests. */
+export interface WorkerState {
+  /** Its number among the workers, from 1; the one that takes its place has the same. */
+  readonly id: number;
+  readonly pid: number;
+  readonly load: Load;
+}
+
 /** What the operators' listener looks into and may change. */
 export interface OperatorParts {
   readonly settings: OperatorSettings;
   readonly snapshot: () => Snapshot;
   readonly phase: () => Phase;
-  readonly store: SessionStore;
-  readonly sessions: Sessions;
-  readonly streams: LiveStreams;
-  readonly endpoints: Endpoints;
+  readonly store: Pick<SessionStore, 'get' | 'ready' | 'nearCache'>;
+  readonly sessions: Pick<Sessions, 'list' | 'count' | 'end' | 'endAll' | 'totals'>;
+  readonly streams: Pick<LiveStreams, 'count'>;
+  readonly endpoints: Pick<Endpoints, 'describe'>;
   readonly statistics: Statistics;
   readonly requests: RequestMetrics;
   readonly log: Log;
+  /** The processes that serve requests, where this is none of them. */
+  readonly workers?: () => readonly WorkerState[];
   readonly version: string;
   /** Epoch milliseconds. */
   readonly clock: () => number;

@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { busiest, ProcessLoad } from '../observe/process-load.ts';
 import type { Traffic } from '../observe/statistics.ts';
 import { endpointsToJson, failureToJson, iso, keypairsToJson, reloadToJson } from './documents.ts';
 import { readinessOf } from './health.ts';
@@ -17,8 +17,6 @@ const TENANT_STEPS = 30;
 const KEPT = 900;
 /** Sessions are counted by looking at all of them. */
 const COUNT_KEPT = 5000;
-/** The event loop's delay is measured afresh so often, in milliseconds. */
-const DELAY_WINDOW = 60_000;
 
 type Board = Omit<StatusDocument, 'at'>;
 
@@ -50,7 +48,7 @@ export class StatusBoard {
   }
 
   async #compose(): Promise<StatusDocument> {
-    const { snapshot, statistics, store, sessions, streams, reloads, log, clock, version } = this.#parts;
+    const { snapshot, statistics, store, sessions, streams, reloads, log, clock, version, workers } = this.#parts;
     const { tenants, sessions: sessionSettings } = snapshot();
     const [readiness, endpoints, counts] = await Promise.all([
       readinessOf(this.#parts, this.#probe),
@@ -92,7 +90,10 @@ export class StatusBoard {
         nearCache: nearCacheToJson(store),
       },
       reload: reloads?.last === undefined ? null : reloadToJson(reloads.last),
-      process: { ...this.#load.read(), logLevel: log.level() },
+      process: {
+        ...busiest([this.#load.read(), ...(workers?.() ?? []).map(({ load }) => load)]),
+        logLevel: log.level(),
+      },
     };
     return { at: iso(clock()), ...board };
   }
@@ -137,41 +138,6 @@ function historyToJson(rows: readonly Traffic[]): StatusDocument['traffic']['his
 
 function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms * 10) / 10;
-}
-
-/** How busy the process is. */
-class ProcessLoad {
-  readonly #delay = monitorEventLoopDelay({ resolution: 20 });
-  #measuredSince = performance.now();
-  #usage = process.cpuUsage();
-  #usageAt = performance.now();
-
-  constructor() {
-    this.#delay.enable();
-  }
-
-  read(): { eventLoopDelayMs: number; cpu: number; rss: number } {
-    const now = performance.now();
-    const { user, system } = process.cpuUsage(this.#usage);
-    const cpu = (user + system) / 1000 / Math.max(1, now - this.#usageAt);
-    this.#usage = process.cpuUsage();
-    this.#usageAt = now;
-    // The histogram measures the timer's whole interval; what is beyond it is delay.
-    const delay = this.#delay.count === 0 ? 0 : Math.max(0, this.#delay.percentile(99) / 1e6 - 20);
-    if (now - this.#measuredSince > DELAY_WINDOW) {
-      this.#delay.reset();
-      this.#measuredSince = now;
-    }
-    return {
-      eventLoopDelayMs: Math.round(delay * 10) / 10,
-      cpu: Math.round(cpu * 1000) / 1000,
-      rss: process.memoryUsage.rss(),
-    };
-  }
-
-  close(): void {
-    this.#delay.disable();
-  }
 }
 
 function sum(counts: readonly (number | null)[]): number | null {

@@ -1,7 +1,11 @@
 import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
 
 /** Where a process is in its life; what readiness reports. */
 export type Phase = 'starting' | 'ready' | 'draining' | 'stopped';
+
+/** How long a start waits for the session store, in milliseconds. */
+export const STORE_PATIENCE = 2000;
 
 /** Starts listening. Rejects with the listen error, e.g. code EADDRINUSE. Resolves to the port. */
 export function listen(server: Server, port: number, host: string): Promise<number> {
@@ -48,6 +52,30 @@ export function drain(server: Server, deadline: number, breakOff: () => void): P
   });
 }
 
+/**
+ * The same for a server whose listening socket another process goes on serving, and whose every answer closes its
+ * connection. A connection that is idle stays open until the deadline: a request may be on its way on it.
+ */
+export function retire(server: Server, deadline: number, breakOff: () => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    let finished = true;
+    const timer = setTimeout(() => {
+      server.closeIdleConnections();
+      server.getConnections((_error, count) => {
+        if (count === 0) return;
+        finished = false;
+        breakOff();
+        server.closeAllConnections();
+      });
+    }, deadline);
+    // The close of an HTTP server would close idle connections at once.
+    NetServer.prototype.close.call(server, () => {
+      clearTimeout(timer);
+      resolve(finished);
+    });
+  });
+}
+
 /** Calls `stop` once, at the first SIGTERM or SIGINT; a second signal ends the process at once. */
 export function onStopSignal(stop: () => void): void {
   let stopping = false;
@@ -58,6 +86,11 @@ export function onStopSignal(stop: () => void): void {
       stop();
     });
   }
+}
+
+/** Calls `replace` at every SIGUSR2, which would otherwise end the process. */
+export function onReplaceSignal(replace: () => void): void {
+  process.on('SIGUSR2', replace);
 }
 
 /** Calls `reload` at every SIGHUP, which would otherwise end the process. */

@@ -13,8 +13,14 @@ export interface MemoryStoreOptions {
   readonly capacity: number;
 }
 
+export interface MemoryStore extends SessionStore {
+  get(key: string): Session | undefined;
+  /** Every live session. */
+  all(): Session[];
+}
+
 /** Sessions of one process, gone when it stops. Answers at once. */
-export function createMemoryStore(options: MemoryStoreOptions): SessionStore {
+export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const { clock, capacity } = options;
   const sessions = new Map<string, Session>();
   const listeners = new Set<(key: string) => void>();
@@ -49,6 +55,10 @@ export function createMemoryStore(options: MemoryStoreOptions): SessionStore {
   return {
     ready: true,
     get: find,
+    all() {
+      const now = clock();
+      return [...sessions.values()].filter((session) => isLive(session, now));
+    },
     async create(session) {
       sweep(clock());
       if (sessions.size >= capacity) {

@@ -6,7 +6,7 @@ import { createSeal } from './seal.ts';
 import type { SessionStore } from './store.ts';
 
 /** Sessions one process keeps in memory: some 50 MB when full. */
-const MEMORY_CAPACITY = 100_000;
+export const MEMORY_CAPACITY = 100_000;
 
 export interface OpenStoreOptions {
   readonly clock: () => number;

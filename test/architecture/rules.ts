@@ -9,7 +9,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['edge', 'operator'],
   ['gateway-contract.ts'],
   ['gateway.ts', 'config', 'service'],
-  ['doctor', 'smoke'],
+  ['doctor', 'smoke', 'workers'],
   ['cli'],
   ['main.ts'],
 ];

@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { configSchema, jsonSchema } from '../../src/config/schema.ts';
 import { auditJsonSchema } from '../../src/observe/audit-event.ts';
 import { ROOT } from '../kit/cli.ts';
-import { folderOf } from './fixture.ts';
+import { loadExample } from './fixture.ts';
 
 const read = (name: string) => readFileSync(join(ROOT, 'config', name), 'utf8');
 
@@ -58,22 +58,7 @@ it('config/demo.yaml loads with an empty environment and warns of nothing', () =
 
 describe('config/example.yaml', () => {
   it('loads', () => {
-    const pem = (name: string) => readFileSync(join(ROOT, 'test/kit/tls', name), 'utf8');
-    const folder = folderOf({
-      'acme-admin': 'secret',
-      'acme-admin-next': 'secret',
-      'operator.pem': pem('loopback.pem'),
-      'operator.key': pem('loopback.key'),
-      'operators-ca.pem': pem('elsewhere.pem'),
-    });
-    const env = {
-      ACME_VISITOR_SECRET: 'secret',
-      OPERATOR_TOKEN: 'token',
-      SESSION_SEAL_KEY: Buffer.alloc(32).toString('base64'),
-    };
-    const text = read('example.yaml').replaceAll('/run/secrets', folder).replace('site: demo-site', 'site: .');
-    const file = join(folderOf({ 'example.yaml': text }), 'example.yaml');
-    expect(loadConfig(file, env).snapshot.tenants[0]?.name).toBe('acme');
+    expect(loadExample().snapshot.tenants[0]?.name).toBe('acme');
   });
 
   it('shows every key there is', () => {

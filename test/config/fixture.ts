@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { ConfigError, type Fault } from '../../src/config/fault.ts';
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
+import { ROOT } from '../kit/cli.ts';
 
 /** Writes files into a folder of the test's own and gives the folder. */
 export function folderOf(files: Readonly<Record<string, string>>): string {
@@ -15,6 +16,27 @@ export function folderOf(files: Readonly<Record<string, string>>): string {
 
 export function load(text: string, env: Record<string, string> = {}, files: Record<string, string> = {}): LoadedConfig {
   return loadConfig(join(folderOf({ ...files, 'countersign.yaml': text }), 'countersign.yaml'), env);
+}
+
+/** `config/example.yaml`, which has every key there is, with the files and variables it names. */
+export function loadExample(): LoadedConfig {
+  const pem = (name: string) => readFileSync(join(ROOT, 'test/kit/tls', name), 'utf8');
+  const folder = folderOf({
+    'acme-admin': 'secret',
+    'acme-admin-next': 'secret',
+    'operator.pem': pem('loopback.pem'),
+    'operator.key': pem('loopback.key'),
+    'operators-ca.pem': pem('elsewhere.pem'),
+  });
+  const env = {
+    ACME_VISITOR_SECRET: 'secret',
+    OPERATOR_TOKEN: 'token',
+    SESSION_SEAL_KEY: Buffer.alloc(32).toString('base64'),
+  };
+  const text = readFileSync(join(ROOT, 'config/example.yaml'), 'utf8')
+    .replaceAll('/run/secrets', folder)
+    .replace('site: demo-site', 'site: .');
+  return load(text, env);
 }
 
 /** The faults of a configuration that must have some. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { clientAddresses } from '../../src/edge/client-address.ts';
-import { SlidingLimit } from '../../src/edge/limits.ts';
+import { type LimitNews, SlidingLimit } from '../../src/edge/limits.ts';
 
 it('never lets more than twice the limit through in any window, nor more than the limit in a burst', () => {
   const gaps = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 200 });
@@ -59,4 +59,47 @@ it.each([
   ['a single trusted address', ['10.1.1.1'], '10.1.1.1', '198.51.100.1', '198.51.100.1'],
 ])('the client’s address where %s', (_name, trusted, remote, forwardedFor, expected) => {
   expect(clientAddresses(trusted).of(remote, forwardedFor)).toBe(expected);
+});
+
+it('processes that share a limit exceed it together by a tenth at most, while news travel at once', () => {
+  const requests = fc.array(fc.record({ party: fc.nat(7), wait: fc.integer({ min: 0, max: 30 }) }), {
+    minLength: 50,
+    maxLength: 600,
+  });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 8 }), requests, (most, parties, asked) => {
+      const rate = { requests: most, window: 10_000 };
+      const hearing: ((news: readonly LimitNews[]) => void)[] = [];
+      const limits = Array.from({ length: parties }, (_, me) => {
+        const tell = (news: LimitNews) => {
+          for (const [other, hear] of hearing.entries()) if (other !== me) hear([news]);
+        };
+        return new SlidingLimit(rate, 'session', { parties, tell, connect: () => undefined });
+      });
+      let now = 1_000_000;
+      for (const limit of limits) {
+        hearing.push((news) => {
+          for (const one of news) limit.hear(one, now);
+        });
+      }
+      const alone = new SlidingLimit(rate, 'session', { parties: 1, tell: () => undefined, connect: () => undefined });
+      let [together, byOne] = [0, 0];
+      for (const { party, wait } of asked) {
+        now += wait;
+        if (limits[party % parties]?.take('key', now).allowed) together++;
+        if (alone.take('key', now).allowed) byOne++;
+      }
+      // Three windows at most are touched.
+      expect(together).toBeLessThanOrEqual(byOne + 3 * (most / 10) + 1);
+      expect(together).toBeGreaterThanOrEqual(byOne - 3 * (most / 10) - 1);
+    }),
+  );
+});
+
+it('far from the limit next to nothing is told', () => {
+  let told = 0;
+  const exchange = { parties: 2, tell: () => void told++, connect: () => undefined };
+  const limit = new SlidingLimit({ requests: 6000, window: 60_000 }, 'address', exchange);
+  for (let i = 0; i < 1500; i++) limit.take('key', 60_000 + i);
+  expect(told).toBe(10);
 });

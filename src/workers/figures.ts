@@ -1,0 +1,151 @@
+import type { EndpointState } from '../forward/endpoints.ts';
+import { RequestMetrics } from '../observe/request-metrics.ts';
+import { Statistics } from '../observe/statistics.ts';
+import type { NearCacheState } from '../session/near-cache.ts';
+import type { Snapshot } from '../snapshot.ts';
+import type { Keypair } from '../tenant.ts';
+import type { WorkerReport } from './report.ts';
+
+/** A worker as the figures tell it from others; a replacement is another one. */
+export interface ReportingWorker {
+  readonly id: number;
+  readonly pid: number;
+}
+
+const NO_ATTEMPTS: EndpointState['attempts'] = { answered: 0, unreachable: 0, failed: 0, abandoned: 0 };
+
+/** What all workers together have done and know. Counts of workers that have ended stay in. */
+export class Figures {
+  readonly statistics = new Statistics();
+  readonly requests = new RequestMetrics();
+  readonly #snapshot: () => Snapshot;
+  readonly #latest = new Map<ReportingWorker, WorkerReport>();
+  readonly #formerAttempts = new Map<string, EndpointState['attempts']>();
+  #formerSessions = { created: 0, ended: 0 };
+  #formerReads = { hits: 0, misses: 0 };
+
+  constructor(snapshot: () => Snapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  absorb(worker: ReportingWorker, report: WorkerReport): void {
+    this.statistics.absorb(report.traffic);
+    this.requests.absorb(report.requests);
+    this.#latest.set(worker, report);
+    const quotas = new Map(report.keypairs.map(({ tenant, accessKey, quota }) => [`${tenant}\n${accessKey}`, quota]));
+    this.#eachKeypair((keypair, id) => {
+      keypair.quota = quotas.get(id) ?? keypair.quota;
+    });
+    this.#showRefusals();
+  }
+
+  /** The worker has ended. */
+  forget(worker: ReportingWorker): void {
+    const last = this.#latest.get(worker);
+    if (last === undefined) return;
+    this.#latest.delete(worker);
+    this.#formerSessions = addSessions(this.#formerSessions, last.sessions);
+    this.#formerReads = addReads(this.#formerReads, last.nearCache);
+    for (const { origin, attempts } of last.endpoints) {
+      this.#formerAttempts.set(origin, addAttempts(this.#formerAttempts.get(origin) ?? NO_ATTEMPTS, attempts));
+    }
+    this.#showRefusals();
+  }
+
+  /** Every worker that has reported and not ended, by number. */
+  get workers(): { readonly id: number; readonly pid: number; readonly load: WorkerReport['load'] }[] {
+    return [...this.#latest]
+      .map(([{ id, pid }, { load }]) => ({ id, pid, load }))
+      .toSorted((a, b) => a.id - b.id || a.pid - b.pid);
+  }
+
+  /** Sessions opened and ended by the workers. */
+  get sessions(): { readonly created: number; readonly ended: number } {
+    return this.#reports().reduce((sum, { sessions }) => addSessions(sum, sessions), this.#formerSessions);
+  }
+
+  get streams(): number {
+    return this.#reports().reduce((sum, { streams }) => sum + streams, 0);
+  }
+
+  /** Whether the session store answers to every worker. */
+  get storeReady(): boolean {
+    return this.#reports().every(({ storeReady }) => storeReady);
+  }
+
+  /** The near caches of all workers; up when every one is. */
+  get nearCache(): NearCacheState {
+    const caches = this.#reports().flatMap(({ nearCache }) => nearCache ?? []);
+    return {
+      ...caches.reduce(addReads, this.#formerReads),
+      up: caches.length > 0 && caches.every(({ up }) => up),
+      entries: caches.reduce((sum, { entries }) => sum + entries, 0),
+    };
+  }
+
+  /** What the workers together know of an endpoint: the newest of what happened, the narrowest estimate of its clock. */
+  describeEndpoint(origin: string): EndpointState {
+    const states = this.#reports().flatMap(({ endpoints }) => endpoints.filter((state) => state.origin === origin));
+    const skews = states.flatMap(({ skew }) => skew ?? []);
+    return {
+      origin,
+      pending: states.reduce((sum, { pending }) => sum + pending, 0),
+      cooling: states.some(({ cooling }) => cooling),
+      attempts: states.reduce(
+        (sum, { attempts }) => addAttempts(sum, attempts),
+        this.#formerAttempts.get(origin) ?? NO_ATTEMPTS,
+      ),
+      answeredAt: newest(states.map(({ answeredAt }) => answeredAt)),
+      failure: states.flatMap(({ failure }) => failure ?? []).toSorted((a, b) => b.at - a.at)[0],
+      skew: skews.toSorted((a, b) => a.uncertainty - b.uncertainty)[0],
+    };
+  }
+
+  #reports(): WorkerReport[] {
+    return [...this.#latest.values()];
+  }
+
+  /** To operators a keypair is set aside as long as any worker has set it aside. */
+  #showRefusals(): void {
+    const refusals = new Map<string, Keypair['refusal']>();
+    for (const { tenant, accessKey, refusal } of this.#reports().flatMap(({ keypairs }) => keypairs)) {
+      const id = `${tenant}\n${accessKey}`;
+      if (refusal !== undefined && refusal.until > (refusals.get(id)?.until ?? 0)) refusals.set(id, refusal);
+    }
+    this.#eachKeypair((keypair, id) => {
+      keypair.refusal = refusals.get(id);
+    });
+  }
+
+  #eachKeypair(visit: (keypair: Keypair, id: string) => void): void {
+    for (const { name, keypairs } of this.#snapshot().tenants) {
+      for (const { members } of keypairs.values()) {
+        for (const { keypair } of members) visit(keypair, `${name}\n${keypair.accessKey}`);
+      }
+    }
+  }
+}
+
+function addAttempts(a: EndpointState['attempts'], b: EndpointState['attempts']): EndpointState['attempts'] {
+  return {
+    answered: a.answered + b.answered,
+    unreachable: a.unreachable + b.unreachable,
+    failed: a.failed + b.failed,
+    abandoned: a.abandoned + b.abandoned,
+  };
+}
+
+function addSessions(a: WorkerReport['sessions'], b: WorkerReport['sessions']): WorkerReport['sessions'] {
+  return { created: a.created + b.created, ended: a.ended + b.ended };
+}
+
+type Reads = Pick<NearCacheState, 'hits' | 'misses'>;
+
+function addReads(a: Reads, b: Reads | undefined): Reads {
+  return { hits: a.hits + (b?.hits ?? 0), misses: a.misses + (b?.misses ?? 0) };
+}
+
+function newest(instants: readonly (number | undefined)[]): number | undefined {
+  const known = instants.filter((instant) => instant !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
