@@ -18,16 +18,22 @@ const CONNECT_CODES: ReadonlySet<string> = new Set([
   'EHOSTDOWN',
 ]);
 
-/** Errors of TLS come before the first byte of a request, so it was certainly not executed. */
+/** Errors of TLS commonly come before the first byte of a request. */
 const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_OSSL_)/;
 
-/** Sorts an error of a connection by its code; never by its text. `sent`: the request may have reached it. */
-export function failureOf(error: unknown, sent = true): Failure {
+/**
+ * Sorts an error of a connection by its code; never by its text. `sent`: whether the request may have reached the server; left
+ * out where only the code can tell.
+ */
+export function failureOf(error: unknown, sent?: boolean): Failure {
   const cause = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const code = String((cause as { code?: unknown } | null)?.code ?? 'unknown');
   const kind = kindOf(code, cause);
-  // Whatever it was, it befell a connection that was still being made.
-  return { kind: kind === 'broken' && !sent ? 'connect' : kind, code, cause };
+  // Whatever befell a connection that was being made, the request never left; an unreachable host or a bad TLS record on one
+  // that carried it says nothing of the kind.
+  if (sent === false && kind === 'broken') return { kind: 'connect', code, cause };
+  if (sent === true && kind === 'connect') return { kind: 'broken', code, cause };
+  return { kind, code, cause };
 }
 
 function kindOf(code: string, cause: unknown): Failure['kind'] {

@@ -175,6 +175,7 @@ export class Relay implements ResponseHandler {
           isHead: inbound.method === 'HEAD',
           body: streamed ?? received?.bytes,
           chunked,
+          fresh: this.#tried.length > 0,
           headersTimeout: upstream.timeouts.headers,
           idleTimeout: acceptsEventStream(inbound.headers['accept']) ? 0 : upstream.timeouts.idle,
         },

@@ -4,8 +4,6 @@ import type { ResponseHandler, WireExchange } from '../http1/wire.ts';
 
 /** What node:http would not write in a status line. */
 const INVALID_TEXT = /[^\t\x20-\x7e\x80-\xff]/;
-/** Bytes that may wait to be written to a client before its upstream is made to wait. */
-const HIGH_WATER = 64 * 1024;
 
 /**
  * Relays one response onto the browser's, chunk by chunk with back-pressure. A response that is complete in one read
@@ -88,8 +86,8 @@ export class Reply {
     const reply = this.#reply;
     if (reply.destroyed) return;
     const kept = exchange.keep(chunk);
-    reply.write(kept, () => exchange.release(kept));
-    if (this.#paused || reply.writableLength <= HIGH_WATER) return;
+    const flows = reply.write(kept, () => exchange.release(kept));
+    if (flows || this.#paused) return;
     this.#paused = true;
     exchange.pause();
     reply.once('drain', () => {

@@ -3,15 +3,16 @@ import type { Upstream } from '../tenant.ts';
 
 /** An upstream's response head may be this large, in bytes. */
 const MAX_RESPONSE_HEAD = 32 * 1024;
-/** How often connections are looked after, in milliseconds: a timeout may be so much late. */
+/** How often connections are looked after, in milliseconds: a timeout may be twice as much late. */
 const TICK = 100;
 
 /** The connection pools to upstream endpoints, one per endpoint and connection settings. */
 export class Transport {
   readonly #pools = new Map<string, ConnectionPool>();
   #timer: NodeJS.Timeout | undefined;
-  /** Monotonic milliseconds, a tick old at the most. */
-  #now = performance.now();
+  #closed = false;
+  /** Monotonic milliseconds, a tick ahead at the most: a deadline may come late, but never early. */
+  #now = 0;
   readonly #clock = () => this.#now;
 
   /** The connections to one of an upstream's endpoints. */
@@ -25,17 +26,18 @@ export class Transport {
     return pool;
   }
 
-  /** Breaks what is still under way. */
+  /** Breaks what is still under way. What is tried again because of it finds every pool closed. */
   close(): void {
+    this.#closed = true;
     clearInterval(this.#timer);
-    this.#timer = undefined;
     for (const pool of this.#pools.values()) pool.close();
-    this.#pools.clear();
   }
 
   #open(upstream: Upstream, endpoint: string): ConnectionPool {
-    this.#timer ??= setInterval(() => this.#tick(), TICK).unref();
-    this.#now = performance.now();
+    if (this.#timer === undefined) {
+      this.#tick();
+      this.#timer = setInterval(() => this.#tick(), TICK).unref();
+    }
     const { protocol, hostname, port } = new URL(endpoint);
     const isTls = protocol === 'https:';
     const options = {
@@ -45,11 +47,14 @@ export class Transport {
       connectTimeout: upstream.timeouts.connect,
       maxHead: MAX_RESPONSE_HEAD,
     };
-    return new ConnectionPool(options, upstream.connections, this.#clock);
+    const pool = new ConnectionPool(options, upstream.connections, this.#clock);
+    if (this.#closed) pool.close();
+    return pool;
   }
 
   #tick(): void {
-    this.#now = performance.now();
-    for (const pool of this.#pools.values()) pool.check();
+    const now = performance.now();
+    this.#now = now + TICK;
+    for (const pool of this.#pools.values()) pool.check(now);
   }
 }

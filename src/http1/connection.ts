@@ -1,7 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
-import type { Readable } from 'node:stream';
 import { giveReadBuffer, isLargeReadBuffer, SHARED_READ_BUFFER, takeReadBuffer } from './read-buffers.ts';
-import { sendStream } from './request-body.ts';
+import { sendWithBody } from './request-body.ts';
 import type { ResponseHead } from './response-head.ts';
 import { type ParserSink, ResponseParser } from './response-parser.ts';
 import { openTls } from './tls.ts';
@@ -38,6 +37,7 @@ export class Connection implements ParserSink, WireExchange {
   /** On the owner's clock; a silence that lasts beyond it is an error. Of an idle connection: it is closed then. */
   deadline: number;
   #bytesSeen = 0;
+  #paused = false;
   /** Where the next read goes; not the shared one while reads come full and their bytes are kept. */
   #buffer: Buffer = SHARED_READ_BUFFER;
   /** Bytes of the present read. */
@@ -62,22 +62,12 @@ export class Connection implements ParserSink, WireExchange {
     this.#socket.on('close', () => this.#fail(new WireError('UPSTREAM_CLOSED', 'The connection was closed.')));
   }
 
-  get isIdle(): boolean {
-    return this.#phase === 'idle';
-  }
-
   /** Carries one exchange. The connection must be new or idle. */
   start(request: WireRequest, handler: ResponseHandler): void {
     this.#request = request;
     this.#handler = handler;
     handler.onStart(this);
     if (this.#phase === 'idle') this.#send(request);
-  }
-
-  /** Closes the connection as soon as it carries nothing. */
-  closeWhenIdle(): void {
-    this.#mayReuse = false;
-    if (this.#phase === 'idle') this.close();
   }
 
   close(): void {
@@ -88,21 +78,21 @@ export class Connection implements ParserSink, WireExchange {
   check(now: number): void {
     if (now < this.deadline) return;
     if (this.#phase === 'idle') this.close();
-    // A server that takes the body, however slowly, is alive.
-    else if (this.#phase === 'sending' && this.#bytesTaken() > this.#bytesSeen) this.#watchSending();
+    else if (this.#phase === 'sending' && !this.#isStuck()) this.#watchSending();
     else this.#fail(lateness(this.#phase));
   }
 
   pause(): void {
     this.deadline = Number.POSITIVE_INFINITY;
     this.#useSharedBuffer();
+    this.#paused = true;
     this.#socket.pause();
   }
 
   resume(handler: ResponseHandler): void {
     if (this.#handler !== handler) return;
     this.#watchReceiving();
-    this.#socket.resume();
+    this.#readOn();
   }
 
   keep(chunk: Buffer): Buffer {
@@ -159,33 +149,11 @@ export class Connection implements ParserSink, WireExchange {
     } else {
       this.#requestOver = false;
       this.#phase = 'sending';
+      this.#stopBody = sendWithBody(this.#socket, request, () => this.#sent());
       this.#watchSending();
-      this.#sendBody(head, body, request.chunked);
       return;
     }
     this.#await();
-  }
-
-  #sendBody(head: string, body: Buffer | readonly Buffer[] | Readable, chunked: boolean): void {
-    const socket = this.#socket;
-    if (!(body instanceof Buffer) && !Array.isArray(body)) {
-      socket.write(head, 'latin1');
-      this.#stopBody = sendStream(socket, body as Readable, chunked, () => this.#sent());
-      return;
-    }
-    const handler = this.#handler;
-    const onWritten = (error?: Error | null) => {
-      if (!error && this.#handler === handler) this.#sent();
-    };
-    socket.cork();
-    socket.write(head, 'latin1');
-    if (body instanceof Buffer) {
-      socket.write(body, onWritten);
-    } else {
-      for (const piece of body.slice(0, -1)) socket.write(piece);
-      socket.write(body.at(-1) as Buffer, onWritten);
-    }
-    socket.uncork();
   }
 
   #await(): void {
@@ -197,6 +165,11 @@ export class Connection implements ParserSink, WireExchange {
     this.#bytesSeen = this.#bytesTaken();
     const { idleTimeout, headersTimeout } = this.#request as WireRequest;
     this.deadline = this.#owner.now() + (idleTimeout || headersTimeout);
+  }
+
+  /** Nothing was taken of what there is to send. A server that takes it slowly is alive, and one may wait for the client. */
+  #isStuck(): boolean {
+    return this.#socket.writableLength > 0 && this.#bytesTaken() === this.#bytesSeen;
   }
 
   #bytesTaken(): number {
@@ -258,7 +231,14 @@ export class Connection implements ParserSink, WireExchange {
     this.#phase = 'idle';
     this.#request = undefined;
     this.#useSharedBuffer();
+    // The last bytes may have been too many for the client; the next response is somebody else's.
+    if (this.#paused) this.#readOn();
     this.#owner.onIdle(this, this.#idleSeconds);
+  }
+
+  #readOn(): void {
+    this.#paused = false;
+    this.#socket.resume();
   }
 
   #useSharedBuffer(): void {

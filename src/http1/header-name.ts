@@ -59,15 +59,19 @@ const KINDS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderKind>([
 /** A token (RFC 9110 §5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
+/** No name in use is anywhere near as long, in characters. */
+const MAX_LENGTH = 256;
 /** Spellings remembered; a server that makes names up gets each of them judged afresh. */
 const CAPACITY = 1024;
 const known = new Map<string, HeaderName>();
 
 /** The name with its meaning; undefined when it is no header name. */
-export function headerName(text: string): HeaderName | undefined {
-  const found = known.get(text);
+export function headerName(spelling: string): HeaderName | undefined {
+  const found = known.get(spelling);
   if (found !== undefined) return found;
-  if (!TOKEN.test(text)) return undefined;
+  if (spelling.length > MAX_LENGTH || !TOKEN.test(spelling)) return undefined;
+  // A copy: what was cut out of a head would keep the whole head in memory for as long as the name is known.
+  const text = Buffer.from(spelling, 'latin1').toString('latin1');
   const lower = text.toLowerCase();
   const name = { text, lower, kind: KINDS.get(lower) ?? HEADER.plain };
   if (known.size < CAPACITY) known.set(text, name);

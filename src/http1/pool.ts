@@ -21,10 +21,11 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #all = new Set<Connection>();
   /** The one that was used last is used next: the others may grow old and be closed. */
   readonly #idle: Connection[] = [];
-  readonly #waiting: Waiting[] = [];
-  #closing = false;
+  #waiting: Waiting[] = [];
+  #servesSoon = false;
+  #closed = false;
 
-  /** `clock` gives monotonic milliseconds and may lag a tick behind. */
+  /** `clock` gives monotonic milliseconds and may be a tick ahead. */
   constructor(options: ConnectionOptions, capacity: number, clock: () => number) {
     this.#options = options;
     this.#capacity = capacity;
@@ -35,20 +36,12 @@ export class ConnectionPool implements ConnectionOwner {
     return this.#clock();
   }
 
-  /** Starts an exchange, or lets it wait for its turn. */
+  /** Starts an exchange, or lets it wait for its turn. Of a closed pool the handler hears at once. */
   start(request: WireRequest, handler: ResponseHandler): void {
-    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      if (!idle.isIdle) continue;
-      idle.start(request, handler);
-      return;
-    }
-    if (this.#all.size >= this.#capacity) {
+    if (this.#closed) handler.onError(stopping(), false);
+    else if (this.#waiting.length > 0 || !this.#place(request, handler)) {
       this.#waiting.push({ request, handler, until: this.#clock() + request.headersTimeout });
-      return;
     }
-    const connection = new Connection(this, this.#options);
-    this.#all.add(connection);
-    connection.start(request, handler);
   }
 
   /** Takes back a request that waits; one that has a connection is given up there. */
@@ -58,57 +51,75 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   onIdle(connection: Connection, idleSeconds: number | undefined): void {
-    const next = this.#waiting.shift();
-    if (next !== undefined) {
-      connection.start(next.request, next.handler);
-      return;
-    }
     const announced = idleSeconds === undefined ? KEEP_ALIVE : idleSeconds * 1000 - KEEP_ALIVE_MARGIN;
-    if (this.#closing || announced <= 0) {
+    if (announced <= 0) {
       connection.close();
       return;
     }
     connection.deadline = this.#clock() + Math.min(KEEP_ALIVE, announced);
     this.#idle.push(connection);
+    if (this.#waiting.length > 0) this.#serveSoon();
   }
 
   onClosed(connection: Connection): void {
     this.#all.delete(connection);
     const at = this.#idle.indexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
-    // Its place is free for whoever waits.
-    const next = this.#closing ? undefined : this.#waiting.shift();
-    if (next !== undefined) this.start(next.request, next.handler);
+    if (this.#waiting.length > 0) this.#serveSoon();
   }
 
-  /** Looks for what has taken too long; to be called every now and then. */
-  check(): void {
-    const now = this.#clock();
+  /** Looks for what has taken too long by `now`; to be called every now and then. */
+  check(now: number): void {
     for (const connection of this.#all) connection.check(now);
-    while (this.#waiting[0] !== undefined && this.#waiting[0].until <= now) {
-      this.#waiting
-        .shift()
-        ?.handler.onError(new WireError('UPSTREAM_HEADERS_TIMEOUT', 'No connection became free in time.'), false);
+    const late = this.#waiting.filter(({ until }) => until <= now);
+    if (late.length === 0) return;
+    this.#waiting = this.#waiting.filter(({ until }) => until > now);
+    for (const { handler } of late) {
+      handler.onError(new WireError('UPSTREAM_HEADERS_TIMEOUT', 'No connection became free in time.'), false);
     }
   }
 
-  /** Takes no idle connection into use any more; those that carry an exchange are closed behind it. */
-  drain(): void {
-    this.#closing = true;
-    for (const connection of [...this.#all]) connection.closeWhenIdle();
-  }
-
-  /** Connections open, those being made included. */
-  get size(): number {
-    return this.#all.size;
-  }
-
-  /** Breaks what is under way. */
+  /** Breaks what is under way, and takes nothing more. */
   close(): void {
-    this.#closing = true;
-    for (const { handler } of this.#waiting.splice(0)) {
-      handler.onError(new WireError('UPSTREAM_CLOSED', 'The gateway is stopping.'), false);
-    }
+    this.#closed = true;
+    for (const { handler } of this.#waiting.splice(0)) handler.onError(stopping(), false);
     for (const connection of [...this.#all]) connection.close();
   }
+
+  /** Gives whether there was a connection for it, or room for one. */
+  #place(request: WireRequest, handler: ResponseHandler): boolean {
+    const isFull = this.#all.size >= this.#capacity;
+    const idle = request.fresh && !isFull ? undefined : this.#idle.pop();
+    if (idle !== undefined && !request.fresh) {
+      idle.start(request, handler);
+      return true;
+    }
+    idle?.close();
+    if (this.#all.size >= this.#capacity) return false;
+    const connection = new Connection(this, this.#options);
+    this.#all.add(connection);
+    connection.start(request, handler);
+    return true;
+  }
+
+  /**
+   * Not before all that has arrived by now was read: what a server sent beyond its response must find the connection idle,
+   * and close it, instead of passing for the answer to whoever waited for it.
+   */
+  #serveSoon(): void {
+    if (this.#servesSoon) return;
+    this.#servesSoon = true;
+    setImmediate(() => {
+      this.#servesSoon = false;
+      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+        if (this.#place(next.request, next.handler)) continue;
+        this.#waiting.unshift(next);
+        return;
+      }
+    });
+  }
+}
+
+function stopping(): WireError {
+  return new WireError('UPSTREAM_CLOSED', 'The gateway is stopping.');
 }

@@ -1,12 +1,58 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import type { WireRequest } from './wire.ts';
 
 /**
- * Writes a body that is read bit by bit, no faster than the connection takes it. `chunked` frames it (RFC 9112 §7.1); else
- * its length has been declared. `onSent`: all of it was handed to the connection. A body that fails is its owner's to notice.
- * Gives what to call when nobody wants the rest.
+ * Bytes of a body in memory that are handed to the connection at a time: of one write nothing shows before all of it was
+ * taken, and a server that reads slowly must not look like one that does not.
  */
-export function sendStream(socket: Socket, body: Readable, chunked: boolean, onSent: () => void): () => void {
+const PORTION = 256 * 1024;
+
+/**
+ * Writes a request whose body does not fit into one write with its head, no faster than the connection takes it. `onSent`:
+ * the server has been sent all of it. Gives what to call when nobody wants the rest.
+ */
+export function sendWithBody(socket: Socket, { head, body, chunked }: WireRequest, onSent: () => void): () => void {
+  if (body instanceof Buffer) return sendBuffers(socket, head, [body], onSent);
+  if (Array.isArray(body)) return sendBuffers(socket, head, body, onSent);
+  socket.write(head, 'latin1');
+  return sendStream(socket, body as Readable, chunked, onSent);
+}
+
+function sendBuffers(socket: Socket, head: string, buffers: readonly Buffer[], onSent: () => void): () => void {
+  let isWanted = true;
+  let index = 0;
+  let from = 0;
+  const portion = (error?: Error | null) => {
+    if (!isWanted || error) return;
+    if (index === buffers.length) return onSent();
+    socket.cork();
+    if (index === 0 && from === 0) socket.write(head, 'latin1');
+    for (let room = PORTION; room > 0 && index < buffers.length; ) {
+      const buffer = buffers[index] as Buffer;
+      const piece = buffer.subarray(from, from + room);
+      room -= piece.length;
+      from += piece.length;
+      if (from === buffer.length) {
+        index++;
+        from = 0;
+      }
+      const isLast = room <= 0 || index === buffers.length;
+      socket.write(piece, isLast ? portion : undefined);
+    }
+    socket.uncork();
+  };
+  portion();
+  return () => {
+    isWanted = false;
+  };
+}
+
+/**
+ * A body that is read bit by bit. `chunked` frames it (RFC 9112 §7.1); else its length has been declared. One that fails is
+ * its owner's to notice.
+ */
+function sendStream(socket: Socket, body: Readable, chunked: boolean, onSent: () => void): () => void {
   const onData = (chunk: Buffer) => {
     if (chunk.length === 0) return;
     let flows: boolean;
@@ -33,5 +79,9 @@ export function sendStream(socket: Socket, body: Readable, chunked: boolean, onS
   };
   socket.on('drain', onDrain);
   body.on('end', onEnd).on('data', onData);
-  return detach;
+  return () => {
+    detach();
+    // The client goes on sending it, and may wait to be rid of it all before it reads its answer.
+    body.resume();
+  };
 }

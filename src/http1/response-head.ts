@@ -31,13 +31,15 @@ export interface ResponseHead {
 
 /** The header names of the last response of a connection: those of the next one are most likely the same, in the same order. */
 export type NameGuess = HeaderName[];
+/** So many names are guessed. A kept connection holds on to no more. */
+const MAX_GUESSED = 64;
 
 /**
  * Reads the head in `bytes` from 0 to `end`, which is behind the empty line. Strict: what a lenient reader would repair could
  * be read otherwise by the next. Throws WireError `UPSTREAM_MALFORMED`.
  */
 export function readHead(bytes: Buffer, end: number, isHead: boolean, guess: NameGuess): ResponseHead {
-  requireFieldBytes(bytes, end);
+  requireFieldBytes(bytes, 0, end);
   const text = bytes.toString('latin1', 0, end);
   const lineEnd = text.indexOf('\r\n');
   const minor = text.charCodeAt(7) - ZERO;
@@ -75,7 +77,8 @@ export function readHead(bytes: Buffer, end: number, isHead: boolean, guess: Nam
         break;
       case HEADER.transferEncoding:
         if (encoding !== undefined) throw malformed('More than one Transfer-Encoding.');
-        encoding = value;
+        // With what is behind it: there are readers to whom `chunked ` is another coding.
+        encoding = text.slice(from, lineEnd);
         break;
       case HEADER.connection:
         connection = connection === undefined ? value : `${connection}, ${value}`;
@@ -84,12 +87,18 @@ export function readHead(bytes: Buffer, end: number, isHead: boolean, guess: Nam
         idleSeconds = timeoutIn(value);
         break;
     }
-    guess[names.length] = name;
+    if (names.length < MAX_GUESSED) guess[names.length] = name;
     names.push(name);
     values.push(value);
     at = lineEnd + 2;
   }
   const framed = framing(encoding, contentLength, minor);
+  if (status === 204 && contentLength !== undefined) {
+    // It has none (RFC 9110 §8.6), and nobody behind us is to wait for its bytes.
+    const index = names.findIndex(({ kind }) => kind === HEADER.contentLength);
+    names.splice(index, 1);
+    values.splice(index, 1);
+  }
   const isBodyless = isHead || status < 200 || status === 204 || status === 304;
   return {
     status,
@@ -99,17 +108,21 @@ export function readHead(bytes: Buffer, end: number, isHead: boolean, guess: Nam
     contentLength,
     connection,
     end: isBodyless ? 'none' : framed,
-    keepAlive: staysOpen(connection, minor),
+    // A server that announces a body behind a 204 may well send it, some time later.
+    keepAlive: staysOpen(connection, minor) && !(status === 204 && (framed === 'chunked' || Number(contentLength) > 0)),
     idleSeconds,
   };
 }
 
-/** No control byte but a tab, and every line ended by CR LF: a lone CR or LF would be a line end to some readers. */
-function requireFieldBytes(bytes: Buffer, end: number): void {
-  for (let i = 0; i < end; i++) {
+/**
+ * No control byte but a tab, and every line ended by CR LF: a lone CR or LF would be a line end to some readers. A CR at `end`
+ * may still get its LF.
+ */
+export function requireFieldBytes(bytes: Buffer, from: number, end: number): void {
+  for (let i = from; i < end; i++) {
     const byte = bytes[i] as number;
     if (byte >= SPACE && byte !== DELETE) continue;
-    if (byte === CR && bytes[i + 1] === LF) i++;
+    if (byte === CR && (i + 1 === end || bytes[i + 1] === LF)) i++;
     else if (byte !== TAB) throw malformed('A control byte, or a line that is not ended by CR LF, in the head.');
   }
 }

@@ -1,8 +1,10 @@
-import { type NameGuess, type ResponseHead, readHead } from './response-head.ts';
+import { chunkSizeIn, requireTrailer } from './chunk-lines.ts';
+import { type NameGuess, type ResponseHead, readHead, requireFieldBytes } from './response-head.ts';
 import { malformed, WireError } from './wire-error.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
+const END_OF_HEAD = '\r\n\r\n';
 /** A line with a chunk's size and extensions, and all trailers together, may be so long, in bytes. */
 const MAX_CHUNK_LINE = 4096;
 const MAX_TRAILERS = 16 * 1024;
@@ -26,14 +28,17 @@ export class ResponseParser {
   readonly #guess: NameGuess = [];
   #state: State = 'idle';
   #isHead = false;
-  /** Bytes of the body or of the chunk that are still to come. */
+  /** Bytes that the heads of this response may still have, those of informational ones together with the final one. */
+  #headRoom = 0;
+  /** Bytes of the body, of the chunk, or of the line end behind it that are still to come. */
   #remaining = 0;
-  /** The beginning of a head or line that is not whole yet. */
+  /** The beginning of a line that is not whole yet, or room for a head with `#arrived` bytes of it. */
   #partial: Buffer | undefined;
+  #arrived = 0;
   /** Bytes of the trailers so far. */
   #trailers = 0;
 
-  /** `maxHead` is the size in bytes that a head, its empty line included, may have. */
+  /** `maxHead` is the size in bytes that a head, its empty line and all informational heads before it included, may have. */
   constructor(sink: ParserSink, maxHead: number) {
     this.#sink = sink;
     this.#maxHead = maxHead;
@@ -43,6 +48,7 @@ export class ResponseParser {
   expect(isHead: boolean): void {
     this.#state = 'head';
     this.#isHead = isHead;
+    this.#headRoom = this.#maxHead;
   }
 
   /** Whether a response is expected or being read. */
@@ -88,24 +94,40 @@ export class ResponseParser {
   }
 
   #head(bytes: Buffer, at: number): number {
-    const known = this.#partial;
+    if (this.#partial !== undefined) return this.#pieceOfHead(bytes, at, this.#partial);
+    const found = bytes.indexOf(END_OF_HEAD, at, 'latin1');
+    if (found === -1) return this.#pieceOfHead(bytes, at, Buffer.allocUnsafe(this.#headRoom));
+    const end = found + 4;
+    this.#wholeHead(at === 0 ? bytes : bytes.subarray(at), end - at);
+    return end;
+  }
+
+  /** Pieces are gathered where a whole head has room, so that many small ones cost no more than few large ones. */
+  #pieceOfHead(bytes: Buffer, at: number, room: Buffer): number {
+    const known = this.#arrived;
+    const arrived = known + bytes.copy(room, known, at);
     // The empty line may have begun in what came before.
-    const from = known === undefined ? at : Math.max(0, known.length - 3);
-    const whole = known === undefined ? bytes : Buffer.concat([known, at === 0 ? bytes : bytes.subarray(at)]);
-    const found = whole.indexOf('\r\n\r\n', from, 'latin1');
-    const length = (found === -1 ? whole.length : found + 4) - (known === undefined ? at : 0);
-    if (length > this.#maxHead) throw malformed('The head of the response is too large.');
+    const found = room.subarray(0, arrived).indexOf(END_OF_HEAD, Math.max(0, known - 3), 'latin1');
     if (found === -1) {
-      this.#partial = known === undefined ? Buffer.from(bytes.subarray(at)) : whole;
-      requireHttp(this.#partial);
+      requireHttp(room, arrived);
+      requireFieldBytes(room, known > 0 && room[known - 1] === CR ? known - 1 : known, arrived);
+      if (arrived === room.length) throw tooLarge();
+      this.#partial = room;
+      this.#arrived = arrived;
       return bytes.length;
     }
     this.#partial = undefined;
-    const start = known === undefined ? at : 0;
-    const head = readHead(start === 0 ? whole : whole.subarray(start), length, this.#isHead, this.#guess);
+    this.#arrived = 0;
+    this.#wholeHead(room, found + 4);
+    return at + found + 4 - known;
+  }
+
+  #wholeHead(bytes: Buffer, length: number): void {
+    if (length > this.#headRoom) throw tooLarge();
+    this.#headRoom -= length;
+    const head = readHead(bytes, length, this.#isHead, this.#guess);
     if (head.status >= 200) this.#begin(head);
     else if (head.status === 101) throw malformed('101 without an Upgrade.');
-    return known === undefined ? found + 4 : at + length - known.length;
   }
 
   #begin(head: ResponseHead): void {
@@ -121,26 +143,32 @@ export class ResponseParser {
     const length = Math.min(available, this.#remaining);
     this.#remaining -= length;
     this.#sink.onData(at === 0 && length === available ? bytes : bytes.subarray(at, at + length));
-    if (this.#remaining === 0) this.#state = this.#state === 'length' ? 'idle' : 'chunk-end';
+    if (this.#remaining > 0) return at + length;
+    if (this.#state === 'length') {
+      this.#state = 'idle';
+    } else {
+      this.#state = 'chunk-end';
+      this.#remaining = 2;
+    }
     return at + length;
   }
 
   #chunkSize(bytes: Buffer, at: number): number {
     const { line, next } = this.#line(bytes, at);
     if (line === undefined) return next;
-    const size = sizeOf(line);
+    const size = chunkSizeIn(line);
     this.#remaining = size;
     this.#state = size === 0 ? 'trailers' : 'chunk';
     if (size === 0) this.#trailers = 0;
     return next;
   }
 
+  /** One byte of the line end behind a chunk. */
   #chunkEnd(bytes: Buffer, at: number): number {
-    const { line, next } = this.#line(bytes, at);
-    if (line === undefined) return next;
-    if (line !== '') throw malformed('A chunk is longer than its size.');
-    this.#state = 'chunk-size';
-    return next;
+    if (bytes[at] !== (this.#remaining === 2 ? CR : LF)) throw malformed('A chunk is longer than its size.');
+    this.#remaining--;
+    if (this.#remaining === 0) this.#state = 'chunk-size';
+    return at + 1;
   }
 
   #trailer(bytes: Buffer, at: number): number {
@@ -149,6 +177,7 @@ export class ResponseParser {
     this.#trailers += line.length + 2;
     if (this.#trailers > MAX_TRAILERS) throw malformed('The trailers are too large.');
     if (line === '') this.#state = 'idle';
+    else requireTrailer(line);
     return next;
   }
 
@@ -168,17 +197,13 @@ export class ResponseParser {
   }
 }
 
-/** Hexadecimal, at most 13 digits: a number that counts exactly. Extensions are dropped (RFC 9112 §7.1.1). */
-const CHUNK_LINE = /^([0-9a-fA-F]{1,13})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/;
-
-function sizeOf(line: string): number {
-  const size = CHUNK_LINE.exec(line)?.[1];
-  if (size === undefined) throw malformed('A chunk without a size.');
-  return Number.parseInt(size, 16);
+/** Something else than HTTP is told by its first bytes, without waiting for an empty line that may never come. */
+function requireHttp(head: Buffer, length: number): void {
+  if (!'HTTP/1.'.startsWith(head.toString('latin1', 0, Math.min(length, 7)))) {
+    throw malformed('The response is not HTTP/1.x.');
+  }
 }
 
-/** Something else than HTTP is told by its first bytes, without waiting for an empty line that may never come. */
-function requireHttp(head: Buffer): void {
-  const begin = head.toString('latin1', 0, 7);
-  if (!'HTTP/1.'.startsWith(begin)) throw malformed('The response is not HTTP/1.x.');
+function tooLarge(): WireError {
+  return malformed('The head of the response is too large.');
 }

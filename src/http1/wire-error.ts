@@ -4,8 +4,7 @@ export type WireErrorCode =
   | 'UPSTREAM_HEADERS_TIMEOUT'
   | 'UPSTREAM_IDLE_TIMEOUT'
   | 'UPSTREAM_CLOSED'
-  | 'UPSTREAM_MALFORMED'
-  | 'UPSTREAM_ABORTED';
+  | 'UPSTREAM_MALFORMED';
 
 /** A failure of an HTTP exchange, told by its code. */
 export class WireError extends Error {

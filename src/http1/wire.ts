@@ -10,6 +10,8 @@ export interface WireRequest {
   /** Whole in memory, in pieces or not, or a stream; a stream is sent chunked unless `head` declares its length. */
   readonly body: Buffer | readonly Buffer[] | Readable | undefined;
   readonly chunked: boolean;
+  /** Asks for a new connection: where a kept one broke, the others may have been closed as well. */
+  readonly fresh: boolean;
   /** From the last byte of the request to the head of the response. */
   readonly headersTimeout: number;
   /** Between two pieces of either body; 0 for no limit on the response's. */
