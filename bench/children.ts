@@ -5,9 +5,17 @@ import type { Pinning, Place } from './pinning.ts';
 import { accepts } from './port.ts';
 
 /** A server has this long to accept its first connection, in milliseconds. */
-const START_LIMIT = 15_000;
+const START_LIMIT = 30_000;
 /** A child that was asked to end is killed after this long, in milliseconds. */
 const END_LIMIT = 3000;
+
+/** A program that is interrupted just before it goes to sleep sleeps on: it is interrupted again so much later. */
+const INTERRUPT_AGAIN = 250;
+
+/** A command was interrupted, as it was to be, but had not come so far as to expect it. */
+export class InterruptedEarly extends Error {
+  override readonly name = 'InterruptedEarly';
+}
 
 export interface CommandLine {
   readonly place: Place;
@@ -48,20 +56,29 @@ export class Children {
   }
 
   /**
-   * Runs a command to its end and gives its stdout. `interruptAfter` sends it SIGINT after so many milliseconds; `limit`
-   * milliseconds after its start it is killed. Rejects when it fails.
+   * Runs a command to its end and gives its stdout; `onOutput` is told of each piece as it comes. `interruptAfter` sends
+   * it SIGINT after so many milliseconds; `limit` milliseconds after its start it is killed. Rejects when it fails, with
+   * InterruptedEarly when that was all.
    */
-  async run(line: CommandLine, times: { readonly interruptAfter?: number; readonly limit: number }): Promise<string> {
+  async run(
+    line: CommandLine,
+    times: { readonly interruptAfter?: number; readonly limit: number },
+    onOutput?: (text: string) => void,
+  ): Promise<string> {
     const child = this.#spawn(line, 'pipe');
+    if (onOutput !== undefined) child.stdout?.on('data', onOutput);
     const stdout = textOf(child.stdout);
     const stderr = textOf(child.stderr);
     const timers = [setTimeout(() => signal(child, 'SIGKILL'), times.limit)];
-    if (times.interruptAfter !== undefined) {
-      timers.push(setTimeout(() => signal(child, 'SIGINT'), times.interruptAfter));
-    }
+    const interrupt = () => {
+      signal(child, 'SIGINT');
+      timers.push(setTimeout(interrupt, INTERRUPT_AGAIN));
+    };
+    if (times.interruptAfter !== undefined) timers.push(setTimeout(interrupt, times.interruptAfter));
     const [code, killedBy] = await once(child, 'close');
     for (const timer of timers) clearTimeout(timer);
     if (code === 0) return stdout();
+    if (killedBy === 'SIGINT') throw new InterruptedEarly(`${line.command[0]} was interrupted before it was ready`);
     throw new Error(`${line.command[0]} ended with ${code ?? killedBy}: ${stderr().trim().slice(-500)}`);
   }
 

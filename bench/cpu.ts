@@ -22,18 +22,25 @@ export function parseStat(stat: string): ProcessTimes {
   };
 }
 
-/** CPU time of a process and all its descendants, in ticks. Throws when the process is not among `processes`. */
-export function ticksOfTree(root: number, processes: readonly ProcessTimes[]): number {
+/** A process and all its descendants. Throws when the process is not among `processes`. */
+export function treeOf(root: number, processes: readonly ProcessTimes[]): ProcessTimes[] {
   const found = processes.find(({ pid }) => pid === root);
   if (found === undefined) throw new Error(`there is no process ${root} any more`);
-  return processes
-    .filter(({ parent }) => parent === root)
-    .reduce((sum, { pid }) => sum + ticksOfTree(pid, processes), found.ticks);
+  return [found, ...processes.filter(({ parent }) => parent === root).flatMap(({ pid }) => treeOf(pid, processes))];
+}
+
+/** CPU time of a process and all its descendants, in ticks. Throws when the process is not among `processes`. */
+export function ticksOfTree(root: number, processes: readonly ProcessTimes[]): number {
+  return treeOf(root, processes).reduce((sum, { ticks }) => sum + ticks, 0);
 }
 
 /** CPU time a process and all its descendants have used so far, in seconds, to the hundredth. */
 export function cpuSecondsOfTree(root: number): number {
   return ticksOfTree(root, allProcesses()) / TICKS_PER_SECOND;
+}
+
+export function pidsOfTree(root: number): number[] {
+  return treeOf(root, allProcesses()).map(({ pid }) => pid);
 }
 
 /** Whether this system shows CPU times the way Linux does. */

@@ -23,7 +23,6 @@ export interface Machine {
 export function describeMachine(pinning: Pinning, load: Load['kind'], upstream: Upstream['kind']): Machine {
   const found = {
     node: process.versions.node,
-    undici: packageVersion('undici'),
     'http-proxy-3': packageVersion('http-proxy-3'),
     nginx: versionOf(findProgram('nginx'), '-v'),
     redis: versionOf(findProgram('redis-server', 'REDIS_SERVER'), '--version'),

@@ -1,90 +1,57 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Children } from './children.ts';
-import { hasCpuTimes } from './cpu.ts';
+import { Clients } from './clients.ts';
+import { atWork, runCommand, type Workplace } from './command.ts';
+import { halfLoad } from './half-load.ts';
 import { chooseLoad } from './load.ts';
 import { describeMachine } from './machine.ts';
-import { HELP, type Options, readOptions, UsageError } from './options.ts';
-import { PEERS, REFERENCE, SUBJECT } from './peers/all.ts';
-import { choosePinning, type Pinning } from './pinning.ts';
+import { helpOf, type Options, readOptions } from './options.ts';
+import { PEERS, REFERENCE } from './peers/all.ts';
 import { markdown } from './report.ts';
 import { json } from './report-json.ts';
-import type { Result } from './result.ts';
+import { svg } from './report-svg.ts';
+import type { Entry, Result } from './result.ts';
 import { run } from './run.ts';
+import { TARGETS } from './targets.ts';
 import { startUpstream } from './upstream.ts';
 import { judge } from './verdict.ts';
-import { WORKLOADS } from './workloads/all.ts';
+import { QUICK, WORKLOADS } from './workloads/all.ts';
 import { get1k } from './workloads/get-1k.ts';
 
-/** Exit codes of a shell for a process that a signal ended. */
-const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
-
-class Interrupted extends Error {
-  override readonly name = 'Interrupted';
-  readonly exitCode: number;
-
-  constructor(exitCode: number) {
-    super('interrupted');
-    this.exitCode = exitCode;
-  }
-}
+const CHOICE = { peers: PEERS, workloads: WORKLOADS, quick: QUICK };
 
 const tell = (line: string) => process.stderr.write(`bench: ${line}\n`);
 
-/** Measures, reports, and gives the exit code. Whatever happens, nothing it has started is left behind. */
-async function bench(options: Options): Promise<number> {
-  const pinning = choosePinning();
-  const children = new Children(pinning);
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
-  chmodSync(folder, 0o711);
-  process.once('exit', () => {
-    children.kill();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  try {
-    const result = await Promise.race([measure(options, pinning, children, folder), interruption()]);
-    const verdict = judge(result.entries, { subject: SUBJECT, reference: REFERENCE, workload: get1k });
-    process.stdout.write(markdown(result, REFERENCE, verdict));
-    if (options.json !== undefined) writeFileSync(options.json, json(result, REFERENCE, verdict));
-    return verdict.passed ? 0 : 1;
-  } finally {
-    await children.end();
-  }
-}
-
-async function measure(options: Options, pinning: Pinning, children: Children, folder: string): Promise<Result> {
+async function measure(options: Options, { pinning, children, folder }: Workplace): Promise<Result> {
+  const date = new Date();
   const upstream = await startUpstream(children, join(folder, 'upstream'));
-  const load = chooseLoad(children, join(folder, 'load'));
+  const clients = new Clients(children, join(folder, 'clients'));
+  const load = chooseLoad(children, clients, join(folder, 'load'));
   const machine = describeMachine(pinning, load.kind, upstream.kind);
-  const entries = await run(options, { children, folder, upstreamPort: upstream.port, load, tell });
-  return { machine, rounds: options.rounds, seconds: options.seconds, entries };
+  const rate = (entries: readonly Entry[]) => options.rate ?? halfLoad(entries, REFERENCE, get1k);
+  const parts = { children, folder, upstreamPort: upstream.port, load, clients, rate, tell };
+  const { entries, versions } = await run(options, parts);
+  const { rounds, seconds } = options;
+  const named = { ...machine, versions: { ...machine.versions, ...versions } };
+  return { machine: named, date, rounds, seconds, rate: rate(entries), entries };
 }
 
-/** Rejects with Interrupted when a signal asks this process to end. */
-function interruption(): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    for (const [signal, code] of Object.entries(SIGNALS)) process.once(signal, () => reject(new Interrupted(code)));
-  });
-}
-
-async function main(): Promise<number> {
-  const options = readOptions(process.argv.slice(2), PEERS, WORKLOADS);
+async function bench(): Promise<number> {
+  const options = readOptions(process.argv.slice(2), CHOICE);
   if (options.help) {
-    process.stdout.write(HELP);
+    process.stdout.write(helpOf(CHOICE));
     return 0;
   }
-  if (!hasCpuTimes()) {
-    throw new UsageError('CPU time per request is read from /proc, so the benchmark runs on Linux only');
-  }
-  return bench(options);
+  const result = await atWork((place) => measure(options, place));
+  const verdict = judge(result.entries, TARGETS, result.machine.pinned?.proxies.length ?? 1);
+  const report = markdown(result, REFERENCE, verdict);
+  mkdirSync(options.out, { recursive: true });
+  writeFileSync(join(options.out, 'report.md'), report);
+  writeFileSync(join(options.out, 'report.json'), json(result, REFERENCE, verdict));
+  writeFileSync(join(options.out, 'report.svg'), svg(result));
+  process.stdout.write(report);
+  tell(`the report, its JSON and a chart are in ${options.out}`);
+  return verdict.passed ? 0 : 1;
 }
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  if (error instanceof Interrupted) process.exit(error.exitCode);
-  if (!(error instanceof UsageError)) throw error;
-  tell(error.message);
-  process.exitCode = 2;
-}
+await runCommand('bench', bench);

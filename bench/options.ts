@@ -8,9 +8,19 @@ export interface Options {
   readonly seconds: number;
   readonly peers: readonly Peer[];
   readonly workloads: readonly Workload[];
-  /** Where to write the result as JSON. */
-  readonly json: string | undefined;
+  /** Requests per second of the open loop; undefined: half of what the reference carries. */
+  readonly rate: number | undefined;
+  /** Folder that takes the report. */
+  readonly out: string;
   readonly help: boolean;
+}
+
+/** What there is to choose from. */
+export interface Choice {
+  readonly peers: readonly Peer[];
+  readonly workloads: readonly Workload[];
+  /** The workloads of `--quick`. */
+  readonly quick: readonly Workload[];
 }
 
 /** The command line is wrong; the message says how. */
@@ -18,33 +28,56 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export const HELP = `Usage: npm run bench -- [OPTIONS]
+/** With every peer there the whole takes some 12 minutes, the quick form some three. */
+const WHOLE = { rounds: 3, seconds: 1.5 };
+const QUICK = { rounds: 3, seconds: 1 };
 
-Measures CPU time per request of Countersign beside its peers, interleaved in one run.
+export function helpOf({ peers, workloads, quick }: Choice): string {
+  const list = (items: readonly { name: string; title: string }[]) =>
+    items.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join('\n');
+  return `Usage: npm run bench -- [OPTIONS]
+
+Measures CPU time, throughput, latency and memory of Countersign beside its peers, interleaved in one run, and writes
+report.md, report.json and report.svg. All of it takes about 12 minutes. Peers that are not installed are shown as
+missing; npm run bench:peers installs what it can and says how to install the rest. The uploads take up to 8 GB of memory,
+for there are peers that keep them there.
 
 Options:
-  --rounds N      rounds of each peer and workload (default 5)
-  --seconds S     length of a round in seconds (default 3)
-  --only NAMES    peers and workloads to measure, by name, separated by commas
-  --json FILE     write the result as JSON
+  --quick             ${quick.map(({ name }) => name).join(', ')} only, ${QUICK.rounds} rounds of ${QUICK.seconds} s: 2 to 3 minutes
+  --only NAMES        peers to measure, separated by commas
+  --workloads NAMES   workloads to measure, separated by commas
+  --rounds N          rounds of each peer and workload (default ${WHOLE.rounds})
+  --seconds S         length of a round in seconds (default ${WHOLE.seconds})
+  --rate N            requests a second of the open loop (default: half of what http-proxy-3 carries in get-1k)
+  --out FOLDER        where the report goes (default bench/results)
   --help
 
-Exit codes: 0 the target is met, 1 it is missed or a required peer failed, 2 the benchmark cannot run.
-`;
+Peers:
+${list(peers)}
 
-/** Reads the command line. `--only` picks among `peers` and `workloads`; a kind it names none of is measured whole. */
-export function readOptions(args: readonly string[], peers: readonly Peer[], workloads: readonly Workload[]): Options {
+Workloads:
+${list(workloads)}
+
+Exit codes: 0 the targets are met, 1 one is missed or a required peer failed, 2 the benchmark cannot run.
+`;
+}
+
+/** Reads the command line. Throws UsageError. */
+export function readOptions(args: readonly string[], choice: Choice): Options {
   const { values } = parse(args);
-  const only = values.only?.split(',');
-  const known = [...peers, ...workloads].map(({ name }) => name);
-  const unknown = only?.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new UsageError(`--only knows no "${unknown}", only ${known.join(', ')}`);
+  const usual = values.quick ? QUICK : WHOLE;
   return {
-    rounds: positive('--rounds', values.rounds, 100, Number.isInteger),
-    seconds: positive('--seconds', values.seconds, 60, Number.isFinite),
-    peers: picked(peers, only),
-    workloads: picked(workloads, only),
-    json: values.json,
+    rounds: positive('--rounds', values.rounds ?? `${usual.rounds}`, 100, Number.isInteger),
+    seconds: positive('--seconds', values.seconds ?? `${usual.seconds}`, 60, Number.isFinite),
+    peers: picked('--only', values.only, choice.peers, choice.peers),
+    workloads: picked(
+      '--workloads',
+      values.workloads,
+      choice.workloads,
+      values.quick ? choice.quick : choice.workloads,
+    ),
+    rate: values.rate === undefined ? undefined : positive('--rate', values.rate, 100_000, Number.isFinite),
+    out: values.out,
     help: values.help,
   };
 }
@@ -54,10 +87,13 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
-        rounds: { type: 'string', default: '5' },
-        seconds: { type: 'string', default: '3' },
+        quick: { type: 'boolean', default: false },
         only: { type: 'string' },
-        json: { type: 'string' },
+        workloads: { type: 'string' },
+        rounds: { type: 'string' },
+        seconds: { type: 'string' },
+        rate: { type: 'string' },
+        out: { type: 'string', default: 'bench/results' },
         help: { type: 'boolean', default: false },
       },
     });
@@ -72,10 +108,16 @@ function positive(name: string, text: string, most: number, fits: (value: number
   throw new UsageError(`${name} is a positive number of at most ${most}, found "${text}"`);
 }
 
-function picked<T extends { readonly name: string }>(
+/** In the order of `all`, whatever the order of the names. Throws UsageError. */
+export function picked<T extends { readonly name: string }>(
+  option: string,
+  names: string | undefined,
   all: readonly T[],
-  only: readonly string[] | undefined,
+  usual: readonly T[],
 ): readonly T[] {
-  const named = all.filter(({ name }) => only?.includes(name));
-  return named.length > 0 ? named : all;
+  if (names === undefined) return usual;
+  const wanted = names.split(',');
+  const unknown = wanted.find((name) => all.every((each) => each.name !== name));
+  if (unknown === undefined) return all.filter(({ name }) => wanted.includes(name));
+  throw new UsageError(`${option} knows no "${unknown}", only ${all.map(({ name }) => name).join(', ')}`);
 }

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { findProgram } from './programs.ts';
 
-/** `proxy`: what is measured. `rest`: load generator, upstream and stores. */
-export type Place = 'proxy' | 'rest';
+/** `proxy`: what is measured; `proxies`: what is measured in two processes. `rest`: load, upstream and stores. */
+export type Place = 'proxy' | 'proxies' | 'rest';
 
 /** What to put in front of a command line so that the process runs in its place, and what that came to. */
 export interface Pinning {
@@ -12,21 +12,23 @@ export interface Pinning {
   readonly cpus: Readonly<Record<Place, readonly number[]>> | undefined;
 }
 
-/** Gives the proxy the first CPU this process may use and everything else the others; pins nothing where it cannot. */
+/** Puts each place on CPUs of its own that this process may use; pins nothing where it cannot. */
 export function choosePinning(): Pinning {
   const bound = diesWithParent();
-  const [first, ...others] = allowedCpus(readFileSync('/proc/self/status', 'latin1'));
+  const cpus = placesOn(allowedCpus(readFileSync('/proc/self/status', 'latin1')));
   const taskset = findProgram('taskset');
-  if (first === undefined || others.length === 0 || taskset === undefined || !works([taskset, '-c', `${first}`])) {
-    return { prefix: { proxy: bound, rest: bound }, cpus: undefined };
+  if (cpus === undefined || taskset === undefined || !works([taskset, '-c', cpus.proxy.join(',')])) {
+    return { prefix: { proxy: bound, proxies: bound, rest: bound }, cpus: undefined };
   }
-  return {
-    prefix: {
-      proxy: [...bound, taskset, '-c', `${first}`],
-      rest: [...bound, taskset, '-c', others.join(',')],
-    },
-    cpus: { proxy: [first], rest: others },
-  };
+  const onto = (place: Place) => [...bound, taskset, '-c', cpus[place].join(',')];
+  return { prefix: { proxy: onto('proxy'), proxies: onto('proxies'), rest: onto('rest') }, cpus };
+}
+
+/** Two processes get two CPUs where as many are left for the rest. Undefined for a single CPU. */
+export function placesOn(cpus: readonly number[]): Pinning['cpus'] {
+  if (cpus.length < 2) return undefined;
+  const measured = cpus.length < 4 ? 1 : 2;
+  return { proxy: cpus.slice(0, 1), proxies: cpus.slice(0, measured), rest: cpus.slice(measured) };
 }
 
 /** The CPUs in the Cpus_allowed_list of /proc/PID/status, such as `0-3,8`. A container may not have all of them. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** A program that a peer needs is not installed: the peer is shown as missing, not as failed. */
@@ -16,6 +16,11 @@ export function findProgram(name: string, variable?: string): string | undefined
   if (named) return isExecutable(named) ? named : undefined;
   const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), ...SERVER_FOLDERS];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+/** The path of a file in the first of these folders that has it. */
+export function findFile(folders: readonly string[], name: string): string | undefined {
+  return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
 }
 
 export function requireProgram(name: string, variable?: string): string {

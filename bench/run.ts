@@ -1,100 +1,151 @@
 import { join } from 'node:path';
-import { checkAnswer } from './check.ts';
 import type { Children } from './children.ts';
 import { cpuSecondsOfTree } from './cpu.ts';
-import type { Load } from './load.ts';
-import type { Options } from './options.ts';
+import { peakRssOfTree, resetPeakRss } from './memory.ts';
 import type { Peer, RunningPeer } from './peer.ts';
 import { MissingProgram } from './programs.ts';
 import type { Entry, Outcome, Sample } from './result.ts';
-import type { Workload } from './workload.ts';
+import type { Drive, Workload } from './workload.ts';
 
-/** Warm-up of a peer under a workload, in rounds: it takes tens of thousands of requests until the compiler is done. */
-const WARM_UP = 2;
+/** CPU time a peer has used since its start by the time its compilers are done with what is asked for, in seconds. */
+const GROWN_UP = 2.5;
 
-export interface RunParts {
+/** What is measured. */
+export interface Plan {
+  readonly rounds: number;
+  /** Length of one round of one peer under one workload. */
+  readonly seconds: number;
+  /** Seconds of load before the first round that count for nothing; as many as a round has when left out. */
+  readonly warmUp?: number;
+  readonly peers: readonly Peer[];
+  readonly workloads: readonly Workload[];
+}
+
+export interface RunParts extends Pick<Drive, 'load' | 'clients'> {
   readonly children: Children;
   readonly folder: string;
   readonly upstreamPort: number;
-  readonly load: Load;
+  /** Requests per second of the load at a fixed rate, judged by what has been measured so far. */
+  readonly rate: (entries: readonly Entry[]) => number;
   /** Told what is going on, a line at a time. */
   readonly tell: (line: string) => void;
 }
 
-/** A peer under a workload on its way to an Entry. */
-interface Course {
+/** What every round of a workload is driven with. */
+type RoundDrive = Omit<Drive, 'begin'>;
+
+type Broken = Exclude<Outcome, { status: 'measured' }>;
+
+/** A peer that was started, or why it could not be. */
+interface Started {
   readonly peer: Peer;
-  readonly workload: Workload;
+  readonly running: RunningPeer | undefined;
+  readonly broken: Broken | undefined;
+}
+
+/** A peer under a workload on its way to an Entry. */
+interface Course extends Started {
   readonly samples: Sample[];
-  running: RunningPeer | undefined;
-  broken: Exclude<Outcome, { status: 'measured' }> | undefined;
+  broken: Broken | undefined;
+}
+
+export interface RunResult {
+  readonly entries: readonly Entry[];
+  /** Of the peers that could be started. */
+  readonly versions: Readonly<Record<string, string>>;
 }
 
 /**
- * Starts every peer, checks that it does its job, and measures them in turn, round after round, so that whatever else the
- * machine does meets all of them. A peer that fails anywhere is out from then on, and its entry says why.
+ * Starts every peer, and workload for workload checks that each does its job and measures them in turn, round after
+ * round, so that whatever else the machine does meets all of them. A peer that fails is out of that workload from then
+ * on, and its entry says why.
  */
-export async function run(options: Options, parts: RunParts): Promise<Entry[]> {
-  const { rounds, seconds, peers, workloads } = options;
-  const courses: Course[] = [];
-  for (const peer of peers) courses.push(...(await start(peer, workloads, parts)));
-  parts.tell('warming up');
-  for (const course of courses) await measure(course, seconds * WARM_UP, parts);
-  for (const course of courses) course.samples.length = 0;
-  for (let round = 1; round <= rounds; round++) {
-    parts.tell(`round ${round} of ${rounds}`);
-    for (const workload of workloads) {
-      for (const course of courses) if (course.workload === workload) await measure(course, seconds, parts);
+export async function run(plan: Plan, parts: RunParts): Promise<RunResult> {
+  const started: Started[] = [];
+  for (const peer of plan.peers) started.push(await start(peer, parts));
+  const entries: Entry[] = [];
+  for (const workload of plan.workloads) {
+    const taking = started.filter(({ peer }) => peer.workloads?.includes(workload.name) ?? true);
+    parts.tell(`${workload.name}: checking and warming up`);
+    const drive = { load: parts.load, clients: parts.clients, rate: parts.rate(entries) };
+    for (const { peer, outcome } of await measureAll(taking, workload, plan, drive, parts.tell)) {
+      if (outcome.status === 'failed') parts.tell(`${peer.name} fails ${workload.name}: ${outcome.reason}`);
+      entries.push({ peer, workload, outcome });
     }
   }
-  return courses.map(({ peer, workload, samples, broken }) => ({
-    peer,
-    workload,
-    outcome: broken ?? { status: 'measured', samples },
-  }));
+  return { entries, versions: Object.assign({}, ...started.map(({ running }) => running?.versions)) };
 }
 
-async function start(peer: Peer, workloads: readonly Workload[], parts: RunParts): Promise<Course[]> {
-  const courses: Course[] = workloads.map((workload) => {
-    return { peer, workload, samples: [], running: undefined, broken: undefined };
-  });
+async function start(peer: Peer, { children, folder, upstreamPort, tell }: RunParts): Promise<Started> {
   try {
-    const { children, upstreamPort, tell } = parts;
-    const running = await peer.start({ children, folder: join(parts.folder, peer.name), upstreamPort });
+    const running = await peer.start({ children, folder: join(folder, peer.name), upstreamPort });
     tell(`${peer.name} on port ${running.port}`);
     await running.check?.();
-    for (const course of courses) {
-      course.running = running;
-      await orBreak(course, () => checkAnswer(running, course.workload));
-    }
+    return { peer, running, broken: undefined };
   } catch (error) {
-    for (const course of courses) course.broken = brokenBy(error);
+    const broken = brokenBy(error);
+    tell(`${peer.name} is ${broken.status}: ${broken.reason}`);
+    return { peer, running: undefined, broken };
   }
-  return courses;
 }
 
-async function measure(course: Course, seconds: number, { load }: RunParts): Promise<void> {
-  const { running, broken, workload } = course;
-  if (running === undefined || broken !== undefined) return;
-  await orBreak(course, async () => {
-    const before = cpuSecondsOfTree(running.pid);
-    const { requests, errors, seconds: took } = await load.run({ ...running, workload }, seconds);
-    const cpuSeconds = cpuSecondsOfTree(running.pid) - before;
-    if (errors > 0) throw new Error(`${errors} of ${requests + errors} requests failed under load`);
-    if (requests === 0) throw new Error('not one request was answered');
-    course.samples.push({ requests, seconds: took, cpuSeconds });
-  });
+async function measureAll(
+  started: readonly Started[],
+  workload: Workload,
+  { rounds, seconds, warmUp = seconds }: Plan,
+  drive: RoundDrive,
+  tell: (line: string) => void,
+): Promise<{ peer: Peer; outcome: Outcome }[]> {
+  const courses: Course[] = started.map((each) => ({ ...each, samples: [] }));
+  for (const course of courses) {
+    await attempt(course, async (running) => {
+      await workload.check(running);
+      if (!workload.once) await warm(running, workload, warmUp, drive);
+    });
+  }
+  for (let round = 1, last = workload.once ? 1 : rounds; round <= last; round++) {
+    tell(`${workload.name}: round ${round} of ${last}`);
+    for (const course of courses) {
+      await attempt(course, async (running) => {
+        course.samples.push(await sample(running, workload, seconds, drive));
+      });
+    }
+  }
+  return courses.map(({ peer, samples, broken }) => ({ peer, outcome: broken ?? { status: 'measured', samples } }));
 }
 
-async function orBreak(course: Course, work: () => Promise<void>): Promise<void> {
+/** Once more while the peer is still young: on a busy machine a second of load may be little work. */
+async function warm(running: RunningPeer, workload: Workload, seconds: number, drive: RoundDrive): Promise<void> {
+  for (let time = 0; time === 0 || (time < 4 && cpuSecondsOfTree(running.pid) < GROWN_UP); time++) {
+    await sample(running, workload, seconds, drive);
+  }
+}
+
+async function sample(running: RunningPeer, workload: Workload, seconds: number, drive: RoundDrive): Promise<Sample> {
+  resetPeakRss(running.pid);
+  let before = cpuSecondsOfTree(running.pid);
+  const begin = () => {
+    before = cpuSecondsOfTree(running.pid);
+  };
+  const { units, errors, seconds: took, latency } = await workload.run(running, seconds, { ...drive, begin });
+  const cpuSeconds = cpuSecondsOfTree(running.pid) - before;
+  const peakRss = peakRssOfTree(running.pid);
+  if (errors > 0) throw new Error(`${errors} errors against ${units} ${workload.unit}s under load`);
+  if (units === 0) throw new Error(`not one ${workload.unit} came through`);
+  return { units, seconds: took, cpuSeconds, peakRss, ...(latency && { latency }) };
+}
+
+/** Does something with a peer that has not failed yet; if that fails, the peer has. */
+async function attempt(course: Course, work: (running: RunningPeer) => Promise<void>): Promise<void> {
+  if (course.running === undefined || course.broken !== undefined) return;
   try {
-    await work();
+    await work(course.running);
   } catch (error) {
     course.broken = brokenBy(error);
   }
 }
 
-function brokenBy(error: unknown): NonNullable<Course['broken']> {
+function brokenBy(error: unknown): Broken {
   const reason = error instanceof Error ? error.message : String(error);
   return { status: error instanceof MissingProgram ? 'missing' : 'failed', reason };
 }

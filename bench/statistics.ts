@@ -28,3 +28,23 @@ export function pairedRatios(values: readonly number[], references: readonly num
 export function spread({ median, min, max }: Summary): number {
   return (max - min) / median;
 }
+
+/** Percentiles of waiting times, in milliseconds. */
+export interface Latency {
+  readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
+}
+
+/** Throws RangeError for no values. */
+export function latencyOf(milliseconds: readonly number[]): Latency {
+  const sorted = [...milliseconds].sort((a, b) => a - b);
+  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99), p999: percentile(sorted, 0.999) };
+}
+
+/** Nearest rank: the smallest value that `share` of the values do not exceed. */
+function percentile(sorted: readonly number[], share: number): number {
+  const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+  if (value === undefined) throw new RangeError('there is nothing to summarize');
+  return value;
+}

@@ -1,42 +1,17 @@
-import type { Children } from '../children.ts';
-import { CONNECTIONS, type Load, type LoadResult, type Target } from '../load.ts';
-import { programPath } from '../servers/path.ts';
+import type { Clients } from '../clients.ts';
+import type { Load, LoadResult, Target } from '../load.ts';
+import type { RequestShape } from '../workload.ts';
 
-/** Time a run may take beyond its length before it is killed, in milliseconds. */
-const MARGIN = 10_000;
-
-/** A load generator in a Node process of its own. It is slower than any proxy it drives: CPU figures hold, rates do not. */
+/** A load generator of our own, for machines without wrk. It takes more of the upstream's core than wrk does. */
 export class BuiltInLoad implements Load {
   readonly kind = 'built-in';
-  readonly #children: Children;
+  readonly #clients: Clients;
 
-  constructor(children: Children) {
-    this.#children = children;
+  constructor(clients: Clients) {
+    this.#clients = clients;
   }
 
-  async run({ port, workload, cookie }: Target, seconds: number): Promise<LoadResult> {
-    const { method, path, body } = workload;
-    const order: LoadOrder = {
-      origin: `http://127.0.0.1:${port}`,
-      request: { method, path, headers: { ...workload.headers, Cookie: cookie }, body: body ?? null },
-      connections: CONNECTIONS,
-      seconds,
-    };
-    const command = [process.execPath, programPath('load.ts'), JSON.stringify(order)];
-    const times = { limit: seconds * 1000 + MARGIN };
-    return JSON.parse(await this.#children.run({ place: 'rest', command }, times)) as LoadResult;
+  run(target: Target, request: RequestShape, times: { connections: number; seconds: number }): Promise<LoadResult> {
+    return this.#clients.run('requests.ts', target, request, times);
   }
-}
-
-/** The argument of the generator's process. */
-export interface LoadOrder {
-  readonly origin: string;
-  readonly request: {
-    readonly method: string;
-    readonly path: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string | null;
-  };
-  readonly connections: number;
-  readonly seconds: number;
 }

@@ -12,7 +12,7 @@ end
 function done(summary)
   local e = summary.errors
   io.write(string.format(
-    '{"requests":%d,"errors":%d,"seconds":%.6f}\n',
+    '{"units":%d,"errors":%d,"seconds":%.6f}\n',
     summary.requests,
     e.connect + e.read + e.write + e.status + e.timeout,
     summary.duration / 1e6

@@ -8,7 +8,8 @@ export const countersignRedis: Peer = {
   name: 'countersign-redis',
   title: 'Countersign, full job, sessions in Redis, near cache',
   required: true,
-  start: async (stage) => startGateway(stage, { store: await startRedis(stage.children, stage.folder) }),
+  workloads: ['get-1k', 'latency', 'post-1k'],
+  start: async (stage) => startGateway(stage, { sessions: { store: await startRedis(stage.children, stage.folder) } }),
 };
 
 /** What the near cache spares. */
@@ -16,8 +17,9 @@ export const countersignRedisOnly: Peer = {
   name: 'countersign-redis-only',
   title: 'Countersign, full job, sessions in Redis, asked each time',
   required: true,
+  workloads: ['get-1k'],
   async start(stage) {
     const store = await startRedis(stage.children, stage.folder);
-    return startGateway(stage, { store, nearCache: { entries: 0 } });
+    return startGateway(stage, { sessions: { store, nearCache: { entries: 0 } } });
   },
 };

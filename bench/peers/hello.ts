@@ -6,9 +6,10 @@ export const hello: Peer = {
   name: 'node-http',
   title: 'node:http “hello”, no upstream (the floor)',
   required: true,
+  workloads: ['get-1k', 'latency', 'post-1k'],
   async start({ children }) {
     const port = await freePort();
     const command = [process.execPath, programPath('hello.ts'), `${port}`];
-    return { ...(await children.serve(port, { place: 'proxy', command })), cookie: UNUSED_COOKIE };
+    return { ...(await children.serve(port, { place: 'proxy', command })), cookie: UNUSED_COOKIE, answersItself: true };
   },
 };

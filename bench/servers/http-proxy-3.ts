@@ -13,4 +13,5 @@ proxy.on('error', (_error, _request, reply) => {
   reply.end();
 });
 const server = createServer({ keepAliveTimeout: 75_000 }, (request, reply) => proxy.web(request, reply));
+server.on('upgrade', (request, socket, head) => proxy.ws(request, socket, head));
 server.listen(Number(port), '127.0.0.1');

@@ -1,11 +1,11 @@
-import { REPLY_PATH } from '../upstream-reply.ts';
-import { kilobyteOfJson, PAGE_HEADERS, type Workload } from '../workload.ts';
+import { REPLY_BODY, REPLY_PATH } from '../upstream-reply.ts';
+import { JSON_HEADERS, jsonOfSize } from '../workload.ts';
+import { closedLoop } from './closed-loop.ts';
 
-export const post1k: Workload = {
+export const post1k = closedLoop({
   name: 'post-1k',
   title: 'POST, 1 KB JSON body and reply',
-  method: 'POST',
-  path: REPLY_PATH,
-  headers: { ...PAGE_HEADERS, 'Content-Type': 'application/json' },
-  body: kilobyteOfJson(),
-};
+  request: { method: 'POST', path: REPLY_PATH, headers: JSON_HEADERS, body: jsonOfSize(1024) },
+  answer: REPLY_BODY,
+  connections: 64,
+});

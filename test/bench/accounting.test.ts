@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { cpuSecondsOfTree, parseStat, ticksOfTree } from '../../bench/cpu.ts';
-import { allowedCpus } from '../../bench/pinning.ts';
-import { pairedRatios, spread, summarize } from '../../bench/statistics.ts';
+import { peakRss, peakRssOfTree, resetPeakRss } from '../../bench/memory.ts';
+import { allowedCpus, placesOn } from '../../bench/pinning.ts';
+import { latencyOf, pairedRatios, spread, summarize } from '../../bench/statistics.ts';
 
 describe('statistics', () => {
   it('gives the middle value, or the mean of the middle two, and the extremes', () => {
@@ -15,6 +16,13 @@ describe('statistics', () => {
   it('compares round with round, so that a machine that slows down changes no ratio', () => {
     expect(pairedRatios([5, 50, 500], [10, 100, 1000])).toEqual({ median: 0.5, min: 0.5, max: 0.5 });
     expect(() => pairedRatios([1, 2], [1])).toThrow(RangeError);
+  });
+
+  it('takes percentiles from values that were measured, in whatever order they came', () => {
+    const thousand = Array.from({ length: 1000 }, (_, index) => 1000 - index);
+    expect(latencyOf(thousand)).toEqual({ p50: 500, p99: 990, p999: 999 });
+    expect(latencyOf([7])).toEqual({ p50: 7, p99: 7, p999: 7 });
+    expect(() => latencyOf([])).toThrow(RangeError);
   });
 
   it('tells the spread as a share of the median', () => {
@@ -53,7 +61,36 @@ describe('CPU accounting', () => {
   });
 });
 
+describe('memory accounting', () => {
+  it('reads the peak of a process', () => {
+    expect(peakRss('Name:\tnode\nVmPeak:\t 900 kB\nVmHWM:\t    300 kB\nVmRSS:\t 200 kB\n')).toBe(307_200);
+    expect(peakRss('Name:\tkthreadd\n')).toBe(0);
+  });
+
+  it('sees a peak that is over, and counts from anew once it is told to', async () => {
+    const take = 'let some = Buffer.alloc(2e8, 1); some = undefined; gc(); console.log(1)';
+    const child = spawn(process.execPath, ['--expose-gc', '-e', `${take}; setInterval(() => {}, 1000)`]);
+    const pid = child.pid ?? 0;
+    try {
+      await once(child.stdout, 'data');
+      const peak = peakRssOfTree(pid);
+      expect(peak).toBeGreaterThan(2e8);
+      resetPeakRss(pid);
+      expect(peakRssOfTree(pid)).toBeLessThan(peak - 1e8);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+});
+
 describe('pinning', () => {
+  it('gives two workers two CPUs only where the load keeps as many', () => {
+    expect(placesOn([5])).toBeUndefined();
+    expect(placesOn([0, 1])).toEqual({ proxy: [0], proxies: [0], rest: [1] });
+    expect(placesOn([0, 1, 2])).toEqual({ proxy: [0], proxies: [0], rest: [1, 2] });
+    expect(placesOn([0, 1, 2, 3])).toEqual({ proxy: [0], proxies: [0, 1], rest: [2, 3] });
+  });
+
   it('knows the CPUs a container may use', () => {
     expect(allowedCpus('Name:\tnode\nCpus_allowed_list:\t2-4,8\nMems_allowed_list:\t0\n')).toEqual([2, 3, 4, 8]);
     expect(allowedCpus('Cpus_allowed_list:\t0\n')).toEqual([0]);
