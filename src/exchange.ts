@@ -7,7 +7,7 @@ import type { Keypair, Route, Tenant } from './tenant.ts';
 export const METHODS = ['GET', 'HEAD', 'REPORT', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** How the request's body will arrive. `length` is bytes; an unknown length is a chunked body. */
+/** How the request's body will arrive. `length` is bytes; an unknown length is a chunked body, or one of HTTP/2 that says none. */
 export type BodyPlan =
   | { readonly kind: 'none' }
   | { readonly kind: 'sized'; readonly length: number }

@@ -1,5 +1,6 @@
 import type { Secret } from './secret.ts';
 import type { Lifetime, Tenant } from './tenant.ts';
+import type { TlsIdentity } from './tls.ts';
 
 /** At most `requests` in any `window` milliseconds. */
 export interface RateLimit {
@@ -28,6 +29,17 @@ export interface ListenSettings {
   readonly keepAlive: number;
   readonly maxHeaderSize: number;
   readonly maxHeaders: number;
+  /** Undefined: plain HTTP/1.1. */
+  readonly tls: EdgeTls | undefined;
+}
+
+/** TLS of the public listener. */
+export interface EdgeTls {
+  /** Chosen by the name the client asks for; the first one for those who ask for none of them. */
+  readonly certificates: readonly TlsIdentity[];
+  /** PEM. Only clients with a certificate of this authority are let in. */
+  readonly clientCa: string | undefined;
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
 }
 
 export interface SessionSettings {
@@ -52,8 +64,8 @@ export interface OperatorSettings {
   readonly host: string;
   readonly port: number;
   readonly token: Secret | undefined;
-  /** PEM texts. With a `clientCa` only clients with a certificate of that authority are let in. */
-  readonly tls: { readonly cert: string; readonly key: Secret; readonly clientCa: string | undefined } | undefined;
+  /** With a `clientCa` (PEM) only clients with a certificate of that authority are let in. */
+  readonly tls: (TlsIdentity & { readonly clientCa: string | undefined }) | undefined;
 }
 
 /** A tenant as reached under one Host. */

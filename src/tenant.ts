@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import type { KeypairRefusal, KeypairRing } from './keypair-ring.ts';
 import type { Secret } from './secret.ts';
 import type { Dialect } from './signing/dialect.ts';
+import type { UpstreamTls } from './tls.ts';
 
 /** The Service's rate figures for one access key, as last seen and verbatim: their unit is the upstream's business. */
 export interface RateFigures {
@@ -64,6 +65,8 @@ export interface Upstream {
   readonly timeouts: UpstreamTimeouts;
   /** Connections per endpoint. */
   readonly connections: number;
+  /** Undefined: the machine's authorities, and no certificate of our own. */
+  readonly tls: UpstreamTls | undefined;
 }
 
 export interface Route {

@@ -8,6 +8,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditLineSchema } from '../src/observe/audit-event.ts';
 import { load, MINIMAL } from './config/fixture.ts';
+import { Authority } from './kit/certificates.ts';
 import { cli, MAIN, ROOT } from './kit/cli.ts';
 import { type Demo, signIn, startDemo } from './kit/demo.ts';
 import { freePort } from './kit/free-port.ts';
@@ -23,6 +24,20 @@ const BASE = mergeYaml(
   MINIMAL,
   'tenants: { acme: { keypairs: { admin: { accessKey: AKIAADMIN, secretKey: { file: acme-admin } } } } }',
 );
+
+/** The PEM files the guide names. */
+function certificates(): Record<string, string> {
+  const authority = new Authority();
+  try {
+    const [edge, client] = [authority.issue(['DNS:console.acme.example']), authority.issue([])];
+    return {
+      ...{ 'tls.crt': edge.cert, 'tls.key': edge.key, 'service-ca.pem': authority.ca.cert },
+      ...{ 'gateway.crt': client.cert, 'gateway.key': client.key },
+    };
+  } finally {
+    authority.remove();
+  }
+}
 
 const commandsIn = (title: string) => GUIDE.section(title).blocks('sh').flatMap(commandsOf);
 const yamlIn = (title: string) => GUIDE.section(title).blocks('yaml');
@@ -57,10 +72,11 @@ it('its configurations load, and none is dangerous', () => {
     'operator-token': TOKEN,
     'acme-admin': 'secret',
     'acme-admin-next': 'secret',
+    ...certificates(),
     'users.yaml': readMarkdown('README.md').blocks('yaml')[1] ?? '',
   };
   const blocks = GUIDE.blocks('yaml');
-  expect(blocks).toHaveLength(8);
+  expect(blocks).toHaveLength(10);
   for (const block of blocks) {
     const here = block.replaceAll('/run/secrets/', './').replaceAll('/etc/countersign/', './');
     expect(load(mergeYaml(BASE, here), env, files).warnings, block).toEqual([]);

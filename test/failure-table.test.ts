@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createServer as createTlsServer } from 'node:tls';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { CliProcess, ROOT } from './kit/cli.ts';
@@ -235,6 +235,39 @@ it('a port is in use', async () => {
   expect(await second.exited()).toBe(1);
   expect(second.stderr).toContain('cannot listen: port');
   tableSays('A port is in use', 'cannot listen: port', 'exit code 1');
+});
+
+it('a renewed certificate is no good', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-tls-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const kit = (name: string) => join(ROOT, 'test/kit/tls', name);
+  const [cert, key] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
+  copyFileSync(kit('loopback.pem'), cert);
+  copyFileSync(kit('loopback.key'), key);
+  const tls = `{ certificates: [{ cert: "${cert}", key: { file: "${key}" } }] }`;
+  const { demo, logs, metric } = await start(`listen: { tls: ${tls} }`);
+  const shown = async () => {
+    const socket = connectTls({ port: demo.port, host: '127.0.0.1', rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const { fingerprint256 } = socket.getPeerCertificate();
+    socket.destroy();
+    return fingerprint256;
+  };
+  const before = await shown();
+  copyFileSync(kit('elsewhere.pem'), cert);
+  const [fault, refused] = [
+    'cert and key are no PEM files that belong together',
+    'configuration not reloaded: the one before stays in force',
+  ];
+  await logs(new RegExp(refused));
+  await logs(new RegExp(fault));
+  expect(await shown()).toBe(before);
+  expect(await metric('countersign_config_last_reload_successful')).toBe(0);
+  copyFileSync(kit('elsewhere.key'), key);
+  await logs(/"msg":"configuration reloaded"/);
+  expect(await shown()).not.toBe(before);
+  const metrics = 'countersign_config_last_reload_successful 0';
+  tableSays('A renewed certificate is no good', 'nothing', fault, refused, metrics);
 });
 
 it("the audit log's disk is full", async () => {

@@ -1,8 +1,7 @@
-import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { ConfigError, formatFault } from '../config/fault.ts';
 import { ConfigWatch } from '../config/watch.ts';
-import { createEdgeServer } from '../edge/server.ts';
+import { createEdgeServer, type EdgeServer } from '../edge/server.ts';
 import { createGateway } from '../gateway.ts';
 import type { Gateway } from '../gateway-contract.ts';
 import { openAttempts } from '../login/open-attempts.ts';
@@ -42,8 +41,8 @@ export const serveCommand: Command = {
 Runs the gateway with the configuration in FILE (default: ${DEFAULT_FILE}).
 The request log goes to stdout, one JSON line per request. SIGTERM and SIGINT stop
 accepting, let requests in flight finish (config key: drain) and exit 0.
-SIGHUP, and a change of FILE or of a users or secret file it names, reload the
-configuration; one with faults is logged and changes nothing.
+SIGHUP, and a change of FILE or of a users, secret or certificate file it names,
+reload the configuration; one with faults is logged and changes nothing.
 With several workers (config key: workers) SIGUSR2 replaces them one by one, without
 a failed request; one that crashes is replaced by itself.
 
@@ -107,6 +106,10 @@ async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
     onKeypair: keypairTrail(audit),
   });
   const server = createEdgeServer(snapshot.listen, gateway);
+  config.onReload(() => {
+    const { tls } = config.current.listen;
+    if (tls !== undefined) server.setCertificates?.(tls);
+  });
   const removedTenants = new RemovedTenants(gateway.insides.streams);
   config.onReload(({ added, removed }) => {
     removedTenants.add(added);
@@ -149,7 +152,7 @@ async function serve(config: ConfigWatch, terminal: Terminal): Promise<number> {
   return EXIT.ok;
 }
 
-async function stop(server: Server, gateway: Gateway, deadline: number, log: Log): Promise<void> {
+async function stop(server: EdgeServer, gateway: Gateway, deadline: number, log: Log): Promise<void> {
   log.info({ deadline }, 'draining');
   gateway.drain();
   const finished = await drain(server, deadline, () => void gateway.close());

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { Server } from 'node:net';
 import type { ServiceSettings } from '../config/load.ts';
 import type { Audit } from '../observe/audit.ts';
 import type { Log } from '../observe/log.ts';

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Secret } from '../secret.ts';
-import type { Snapshot } from '../snapshot.ts';
+import type { OperatorSettings, Snapshot } from '../snapshot.ts';
 import type { YamlDocument } from './document.ts';
 import type { Fault, PathSegment } from './fault.ts';
 import type { ServiceSettings } from './load.ts';
@@ -19,15 +18,19 @@ interface Resolved {
   readonly config: Config;
   readonly sessions: Snapshot['sessions'];
   readonly service: ServiceSettings | undefined;
-  readonly token: Secret | undefined;
+  readonly operator: OperatorSettings | undefined;
 }
 
 /** Listeners, stores and what they are opened with. Everything else takes effect with a reload. */
-export function fixedSettings({ config, sessions, service, token }: Resolved, document: YamlDocument): FixedSetting[] {
-  const { trustProxies: _trustProxies, maxHeaders: _maxHeaders, ...listen } = config.listen;
+export function fixedSettings(
+  { config, sessions, service, operator }: Resolved,
+  document: YamlDocument,
+): FixedSetting[] {
+  const { trustProxies: _trustProxies, maxHeaders: _maxHeaders, tls, ...listen } = config.listen;
   const settings: [PathSegment[], unknown][] = [
     ...Object.entries(listen).map(([key, value]): [PathSegment[], unknown] => [['listen', key], value]),
-    [['operator'], config.operator && { ...config.operator, token: token?.reveal() }],
+    [['listen', 'tls'], kindOfTls(tls)],
+    [['operator'], operator && { ...operator, token: operator.token?.reveal(), key: operator.tls?.key.reveal() }],
     [['sessions', 'store'], sessions.store.reveal()],
     [['sessions', 'sealKeys'], sessions.sealKeys.map((key) => key.reveal())],
     [['sessions', 'nearCache'], sessions.nearCache],
@@ -59,13 +62,20 @@ export function changedSettings(inForce: readonly FixedSetting[], next: readonly
 /** The next snapshot with those settings as they are in force. */
 export function keepFixedSettings(inForce: Snapshot, next: Snapshot): Snapshot {
   const { trustProxies, maxHeaders } = next.listen;
+  const tls = kindOfTls(next.listen.tls) === kindOfTls(inForce.listen.tls) ? next.listen.tls : inForce.listen.tls;
   return {
     ...next,
-    listen: { ...inForce.listen, trustProxies, maxHeaders },
+    listen: { ...inForce.listen, trustProxies, maxHeaders, tls },
     sessions: { ...inForce.sessions, lifetime: next.sessions.lifetime },
     limits: { ...next.limits, failedLogins: inForce.limits.failedLogins },
     workers: inForce.workers,
     logLevel: inForce.logLevel,
     audit: inForce.audit,
   };
+}
+
+/** A listener can change its certificates, but not begin to speak TLS or to ask for those of clients. */
+function kindOfTls(tls: { readonly clientCa?: string | undefined } | undefined): 'plain' | 'tls' | 'mutual' {
+  if (tls === undefined) return 'plain';
+  return tls.clientCa === undefined ? 'tls' : 'mutual';
 }

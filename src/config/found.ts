@@ -4,7 +4,7 @@ import type { PathSegment } from './fault.ts';
 type Issue = z.core.$ZodIssue;
 
 /** Keys below which everything is a secret or may be one: a store's URL may hold a password. */
-const SECRET_KEYS = new Set<PathSegment>(['secretKey', 'token', 'sealKeys', 'store']);
+const SECRET_KEYS = new Set<PathSegment>(['secretKey', 'key', 'token', 'sealKeys', 'store']);
 /** Sections of which everything may be a secret that is not plainly something else, such as a keypair written as a text. */
 const SECRET_SECTIONS = new Set<PathSegment>(['keypairs', 'users']);
 const HARMLESS_KEYS = new Set<PathSegment>(['accessKey', 'roles', 'admin', 'state', 'notBefore', 'notAfter']);

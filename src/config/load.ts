@@ -4,10 +4,12 @@ import { Secret } from '../secret.ts';
 import type { DialectName } from '../signing/dialect.ts';
 import type { OperatorSettings, Site, Snapshot } from '../snapshot.ts';
 import { hostsOf, type Lifetime, type Tenant } from '../tenant.ts';
+import { CertificateReader } from './certificates.ts';
 import { readYaml, UnreadableError, type YamlDocument } from './document.ts';
 import { ConfigError, type Fault } from './fault.ts';
 import { type FixedSetting, fixedSettings } from './fixed-settings.ts';
 import { Keypairs } from './keypairs.ts';
+import { buildListen, uncoveredOrigins } from './listen.ts';
 import { buildOperator } from './operator.ts';
 import { type Config, configSchema } from './schema.ts';
 import { tenantSchema } from './schema-tenant.ts';
@@ -41,7 +43,7 @@ export interface LoadedConfig extends ResolvedConfig {
 
 /** What came of reading a configuration file, sound or not. */
 export interface ConfigReading {
-  /** Absolute: the file itself, then every users and secret file it names. */
+  /** Absolute: the file itself, then every users, secret and certificate file it names. */
   readonly sources: readonly string[];
   /** In the order of the files; a configuration with any is not there. */
   readonly faults: readonly Fault[];
@@ -75,11 +77,13 @@ export function readConfig(file: string, env: Environment = process.env, previou
     return { sources: [...sources], faults: error.faults, warnings: [], unreadable, config: undefined };
   }
   const secrets = new SecretReader(document, folder, env, faults);
+  const certificates = new CertificateReader({ document, folder, secrets, sources, faults });
   const keypairs = new Keypairs(previous);
   const context = (lifetime: Lifetime): TenantContext => ({
     document,
     folder,
     secrets,
+    certificates,
     keypairs,
     sources,
     lifetime,
@@ -96,7 +100,12 @@ export function readConfig(file: string, env: Environment = process.env, previou
     const { sessions } = result.value;
     const lifetime = { idle: sessions.idle, absolute: sessions.absolute };
     config = { ...resolveConfig(result.value, secrets, document, context(lifetime)), keypairs };
-    warnings = findWarnings(result.value, secrets.inline, document);
+    const { listen, tenants } = config.snapshot;
+    warnings = [
+      ...findWarnings(result.value, secrets.inline, document),
+      ...certificates.warnings,
+      ...(faults.length === 0 ? uncoveredOrigins(listen, tenants, document) : []),
+    ];
   }
   return {
     sources: [...sources, ...secrets.files],
@@ -122,14 +131,14 @@ function resolveConfig(
   const sites = buildSites(tenants, config, document, faults);
   const sessions = buildSessions(config, lifetime, secrets, document, faults);
   const service = buildService(config, secrets);
-  const { folder } = context;
-  const operator = config.operator && buildOperator(config.operator, { secrets, document, folder, faults });
+  const { certificates } = context;
+  const operator = config.operator && buildOperator(config.operator, { secrets, certificates, document, faults });
 
   const { failedLogins, ...limits } = config.limits;
   const rate = (limit: { requests: number; per: number }) => ({ requests: limit.requests, window: limit.per });
   return {
     snapshot: {
-      listen: config.listen,
+      listen: buildListen(config.listen, context),
       sessions,
       limits: {
         address: rate(limits.address),
@@ -152,7 +161,7 @@ function resolveConfig(
     },
     service,
     operator,
-    fixed: fixedSettings({ config, sessions, service, token: operator?.token }, document),
+    fixed: fixedSettings({ config, sessions, service, operator }, document),
   };
 }
 

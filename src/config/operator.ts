@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { createSecureContext } from 'node:tls';
 import { isLoopback } from '../process/loopback.ts';
 import type { OperatorSettings } from '../snapshot.ts';
+import type { CertificateReader } from './certificates.ts';
 import type { YamlDocument } from './document.ts';
 import type { Fault } from './fault.ts';
 import type { Config } from './schema.ts';
@@ -12,9 +10,8 @@ type OperatorConfig = NonNullable<Config['operator']>;
 
 export interface OperatorContext {
   readonly secrets: SecretReader;
+  readonly certificates: CertificateReader;
   readonly document: YamlDocument;
-  /** Folder that relative paths are relative to. */
-  readonly folder: string;
   readonly faults: Fault[];
 }
 
@@ -31,26 +28,13 @@ export function buildOperator(config: OperatorConfig, context: OperatorContext):
   return { host: config.host, port: config.port, token, tls };
 }
 
-function buildTls(config: NonNullable<OperatorConfig['tls']>, context: OperatorContext): OperatorSettings['tls'] {
-  const { secrets, document, folder, faults } = context;
-  const before = faults.length;
-  const read = (path: string, key: string): string => {
-    try {
-      return readFileSync(resolve(folder, path), 'utf8');
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-      faults.push(document.fault(['operator', 'tls', key], `file ${resolve(folder, path)} cannot be read (${code})`));
-      return '';
-    }
-  };
-  const cert = read(config.cert, 'cert');
-  const clientCa = config.clientCa === undefined ? undefined : read(config.clientCa, 'clientCa');
-  const key = secrets.read(config.key, ['operator', 'tls', 'key']);
-  if (key === undefined || faults.length > before) return undefined;
-  try {
-    createSecureContext({ cert, key: key.reveal(), ...(clientCa !== undefined && { ca: clientCa }) });
-  } catch {
-    faults.push(document.fault(['operator', 'tls'], 'cert, key and clientCa are no PEM files that belong together'));
-  }
-  return { cert, key, clientCa };
+function buildTls(
+  config: NonNullable<OperatorConfig['tls']>,
+  { certificates }: OperatorContext,
+): OperatorSettings['tls'] {
+  const at = ['operator', 'tls'];
+  const identity = certificates.identity(config, at);
+  const clientCa =
+    config.clientCa === undefined ? undefined : certificates.authorities(config.clientCa, [...at, 'clientCa']);
+  return identity && { ...identity, clientCa };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { keypairs } from './schema-keypairs.ts';
-import { DIALECT_NAMES, name, origin, pathPrefix } from './schema-values.ts';
+import { DIALECT_NAMES, name, origin, pathPrefix, tlsIdentity } from './schema-values.ts';
 import { positiveDuration, size } from './units.ts';
 
 const dialect = z
@@ -71,6 +71,22 @@ const upstream = z.strictObject({
       idle: positiveDuration.prefault('60s').describe('Between two chunks of a response; event streams are exempt.'),
     })
     .prefault({}),
+  tls: z
+    .strictObject({
+      ca: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Path of the authorities that are trusted in place of the machine’s own, PEM.'),
+      serverName: z
+        .string()
+        .regex(/^(?=.*[A-Za-z])[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*$/, 'expected a host name without a port')
+        .optional()
+        .describe('Name to ask for (SNI) and to verify, in place of the Host that is sent.'),
+      clientCertificate: tlsIdentity.optional().describe('Shown to an upstream that asks for one; mTLS.'),
+    })
+    .optional()
+    .describe('TLS to endpoints on https. Certificates are always verified.'),
 });
 
 const graphql = z

@@ -15,6 +15,12 @@ export const secret = z
   .union([z.string().min(1), secretFromEnv, secretFromFile])
   .describe('A secret: { env: NAME }, { file: path }, or the text itself (warned about).');
 
+/** A certificate chain with its private key. */
+export const tlsIdentity = z.strictObject({
+  cert: z.string().min(1).describe('Path of the certificate chain, PEM, the certificate itself first.'),
+  key: secret.describe('Its private key, PEM: { file: path } or { env: NAME }.'),
+});
+
 export const name = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/i, 'expected letters, digits, ".", "_" or "-", at most 63 characters');

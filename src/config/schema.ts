@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { tenantSchema } from './schema-tenant.ts';
-import { accessKey, DIALECT_NAMES, name, port, rate, secret, secretFromEnv, secretFromFile } from './schema-values.ts';
+import {
+  accessKey,
+  DIALECT_NAMES,
+  name,
+  port,
+  rate,
+  secret,
+  secretFromEnv,
+  secretFromFile,
+  tlsIdentity,
+} from './schema-values.ts';
 import { duration, positiveDuration, size } from './units.ts';
 
 const service = z.strictObject({
@@ -42,6 +52,21 @@ export const configSchema = z.strictObject({
       keepAlive: positiveDuration.prefault('65s').describe('Idle time before a kept connection is closed.'),
       maxHeaderSize: size.prefault('16KiB').describe('Request line and headers together.'),
       maxHeaders: z.number().int().min(10).max(2000).prefault(100).describe('Number of request headers.'),
+      tls: z
+        .strictObject({
+          certificates: z
+            .array(tlsIdentity)
+            .min(1)
+            .describe('Chosen by the name the browser asks for; the first where none is for it.'),
+          clientCa: z
+            .string()
+            .min(1)
+            .optional()
+            .describe('Path of the authority of client certificates, PEM. Who has none is not let in; mTLS.'),
+          minVersion: z.enum(['TLSv1.2', 'TLSv1.3']).prefault('TLSv1.2'),
+        })
+        .optional()
+        .describe('HTTPS, with HTTP/2 and HTTP/1.1 on the one port. Plain HTTP/1.1 when left out.'),
     })
     .prefault({})
     .describe('The public listener.'),
@@ -54,8 +79,7 @@ export const configSchema = z.strictObject({
         .describe('Bearer token, needed where the host is not loopback and no clientCa is given.'),
       tls: z
         .strictObject({
-          cert: z.string().min(1).describe('Path of the certificate chain, PEM.'),
-          key: secret.describe('Its private key, PEM: { file: path } or { env: NAME }.'),
+          ...tlsIdentity.shape,
           clientCa: z.string().min(1).optional().describe('Path of the authority of client certificates, PEM; mTLS.'),
         })
         .optional(),

@@ -5,6 +5,7 @@ import { DEFAULT_PROBLEM_BASE } from '../problem.ts';
 import { DIALECTS, type Dialect } from '../signing/dialect.ts';
 import type { Lifetime, LoginSettings, Route, Tenant, User } from '../tenant.ts';
 import { didYouMean } from './allowed-keys.ts';
+import type { CertificateReader } from './certificates.ts';
 import type { YamlDocument } from './document.ts';
 import { readYaml } from './document.ts';
 import { ConfigError, type Fault, type FaultDetails, type PathSegment } from './fault.ts';
@@ -12,6 +13,7 @@ import type { Keypairs } from './keypairs.ts';
 import { buildRing } from './ring.ts';
 import { type TenantConfig, usersSchema } from './schema-tenant.ts';
 import type { SecretReader } from './secrets.ts';
+import { buildUpstreamTls } from './upstream-tls.ts';
 import { validate } from './validate.ts';
 
 /** What turning one tenant's section into a Tenant needs and what it reports to. */
@@ -20,6 +22,7 @@ export interface TenantContext {
   /** Folder that relative paths are relative to. */
   readonly folder: string;
   readonly secrets: SecretReader;
+  readonly certificates: CertificateReader;
   readonly keypairs: Keypairs;
   /** The files the configuration was read from besides itself: users files are added. */
   readonly sources: Set<string>;
@@ -54,6 +57,7 @@ export function buildTenant(name: string, config: TenantConfig, context: TenantC
       passSetCookie: upstream.passSetCookie,
       timeouts: upstream.timeouts,
       connections: upstream.connections,
+      tls: buildUpstreamTls(upstream, [...at, 'upstream', 'tls'], context),
     },
     keypairs,
     login: buildLogin(config, at, context),

@@ -3,6 +3,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import type { PeerCertificate } from 'node:tls';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Upstream } from '../tenant.ts';
+import { tlsClientOptions } from '../tls.ts';
 import { spanInWords } from './duration.ts';
 import { bare, serverNameOf, TimedOut } from './http.ts';
 import { troubleOf } from './network-error.ts';
@@ -71,9 +72,15 @@ export async function openConnection(upstream: Upstream, endpoint: string, now: 
     return { steps, isOpen: true, addresses, certificateNames: [] };
   }
 
-  const name = serverNameOf(hostOf(upstream, endpoint)) ?? serverNameOf(hostname);
+  const name = upstream.tls?.serverName ?? serverNameOf(hostOf(upstream, endpoint)) ?? serverNameOf(hostname);
   // An untrusted certificate is read as well, to say whose it is; nothing is ever sent over this connection.
-  const tls = connectTls({ socket, host, rejectUnauthorized: false, ...(name !== undefined && { servername: name }) });
+  const tls = connectTls({
+    ...tlsClientOptions(upstream.tls),
+    socket,
+    host,
+    rejectUnauthorized: false,
+    ...(name !== undefined && { servername: name }),
+  });
   try {
     await within(upstream.timeouts.connect, tls, 'secureConnect');
     const step = tlsStep(tls, now());

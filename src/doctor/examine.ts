@@ -161,6 +161,6 @@ function recipeOf(tenant: Tenant, endpoint: string): Omit<Recipe, 'accessKey' | 
   const { upstream } = tenant;
   const host = hostOf(upstream, endpoint);
   const timeout = Math.min(PATIENCE, upstream.timeouts.connect + upstream.timeouts.headers);
-  const { dialect, version } = upstream;
-  return { endpoint, dialect, version, hostSent: host, hostSigned: host, clockOffset: 0, timeout };
+  const { dialect, version, tls } = upstream;
+  return { endpoint, tls, dialect, version, hostSent: host, hostSigned: host, clockOffset: 0, timeout };
 }

@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { tlsClientOptions, type UpstreamTls } from '../tls.ts';
 
 /** Enough of a body for a version or a problem, in bytes. */
 const MAX_BODY = 64 * 1024;
@@ -14,6 +15,7 @@ export interface Question {
   readonly headers: readonly string[];
   /** The Host that is sent: it also names the server to TLS, as it does in the gateway. */
   readonly host: string;
+  readonly tls?: UpstreamTls | undefined;
   readonly body?: string;
   /** For the whole exchange, in milliseconds. */
   readonly timeout: number;
@@ -39,12 +41,14 @@ export class TimedOut extends Error {
 export function ask(question: Question, now: () => number): Promise<Reply> {
   const { endpoint, method, path, host, body = '', timeout } = question;
   const { protocol, hostname, port } = new URL(endpoint);
-  const servername = serverNameOf(host) ?? serverNameOf(hostname);
+  const servername = question.tls?.serverName ?? serverNameOf(host) ?? serverNameOf(hostname);
   const headers = [...question.headers, ...(body === '' ? [] : ['Content-Length', String(Buffer.byteLength(body))])];
   const options = { hostname: bare(hostname), port, method, path, headers, agent: false as const };
   return new Promise((resolve, reject) => {
     const request =
-      protocol === 'https:' ? tlsRequest({ ...options, ...(servername && { servername }) }) : plainRequest(options);
+      protocol === 'https:'
+        ? tlsRequest({ ...options, ...tlsClientOptions(question.tls), ...(servername && { servername }) })
+        : plainRequest(options);
     const timer = setTimeout(() => request.destroy(new TimedOut('no answer in time')), timeout);
     let sentAt = now();
     request.once('finish', () => {

@@ -21,7 +21,10 @@ const WORDS: Readonly<Record<string, Trouble>> = {
     says: 'The connection was broken by the other side.',
     hint: 'A TLS port that is spoken to in plain HTTP, or the reverse, does that; so do some firewalls.',
   },
-  EPROTO: { says: 'The TLS handshake failed.' },
+  EPROTO: {
+    says: 'The TLS handshake failed.',
+    hint: 'Does the upstream ask for a client certificate? Then give it one: upstream.tls.clientCertificate.',
+  },
   ERR_SSL_WRONG_VERSION_NUMBER: {
     says: 'The port does not speak TLS.',
     hint: 'Should the endpoint begin with http://?',
@@ -36,23 +39,23 @@ const WORDS: Readonly<Record<string, Trouble>> = {
   },
   ERR_SSL_TLSV1_UNRECOGNIZED_NAME: {
     says: 'The upstream has no certificate for the name it was asked for.',
-    hint: 'TLS asks for the Host that is sent: check upstream.signedHost.',
+    hint: 'TLS asks for the Host that is sent: check upstream.signedHost and upstream.tls.serverName.',
   },
   SELF_SIGNED_CERT_IN_CHAIN: {
     says: 'The certificate’s chain ends at an authority this machine does not trust.',
-    hint: 'Give its authority to the gateway: NODE_EXTRA_CA_CERTS=/path/to/ca.pem.',
+    hint: 'Give its authority to the gateway: upstream.tls.ca, or NODE_EXTRA_CA_CERTS=/path/to/ca.pem.',
   },
   DEPTH_ZERO_SELF_SIGNED_CERT: {
     says: 'The certificate is signed by itself, and this machine does not trust it.',
-    hint: 'Give it to the gateway: NODE_EXTRA_CA_CERTS=/path/to/certificate.pem.',
+    hint: 'Give it to the gateway: upstream.tls.ca, or NODE_EXTRA_CA_CERTS=/path/to/certificate.pem.',
   },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
     says: 'The upstream does not send the certificates between its own and a trusted authority.',
-    hint: 'Configure the full chain at the upstream, or give the missing ones to the gateway: NODE_EXTRA_CA_CERTS.',
+    hint: 'Configure the full chain at the upstream, or give the missing ones to the gateway: upstream.tls.ca.',
   },
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: {
     says: 'The certificate’s issuer is not trusted by this machine.',
-    hint: 'Give its authority to the gateway: NODE_EXTRA_CA_CERTS=/path/to/ca.pem.',
+    hint: 'Give its authority to the gateway: upstream.tls.ca, or NODE_EXTRA_CA_CERTS=/path/to/ca.pem.',
   },
   CERT_HAS_EXPIRED: { says: 'The certificate has expired.', hint: 'Renew it at the upstream.' },
   CERT_NOT_YET_VALID: {
@@ -62,7 +65,15 @@ const WORDS: Readonly<Record<string, Trouble>> = {
   CERT_REVOKED: { says: 'The certificate was revoked.', hint: 'Renew it at the upstream.' },
   ERR_TLS_CERT_ALTNAME_INVALID: {
     says: 'The certificate is for another name.',
-    hint: 'TLS asks for the Host that is sent: check the endpoint, and upstream.signedHost.',
+    hint: 'TLS asks for the Host that is sent: check the endpoint, upstream.signedHost and upstream.tls.serverName.',
+  },
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: {
+    says: 'The upstream asks for a client certificate.',
+    hint: 'Give the gateway one: upstream.tls.clientCertificate.',
+  },
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: {
+    says: 'The upstream does not trust the client certificate it was shown.',
+    hint: 'Check upstream.tls.clientCertificate: it must be of an authority the upstream knows.',
   },
 };
 

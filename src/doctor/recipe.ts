@@ -6,6 +6,7 @@ import { DayKeyCache } from '../signing/day-key.ts';
 import type { Dialect } from '../signing/dialect.ts';
 import { sign } from '../signing/sign.ts';
 import { Keypair } from '../tenant.ts';
+import type { UpstreamTls } from '../tls.ts';
 import { ask, type Reply } from './http.ts';
 import type { ExplainedLine } from './report.ts';
 
@@ -15,6 +16,7 @@ export const VERSION_PATH = '/v2';
 /** Everything a signed request is made of that could differ from what the upstream expects. */
 export interface Recipe {
   readonly endpoint: string;
+  readonly tls: UpstreamTls | undefined;
   readonly accessKey: string;
   readonly secretKey: Secret;
   readonly dialect: Dialect;
@@ -56,6 +58,7 @@ export async function askSigned(recipe: Recipe, request: Request, now: () => num
   const reply = await ask(
     {
       endpoint: recipe.endpoint,
+      tls: recipe.tls,
       method: request.method,
       path: VERSION_PATH,
       host: recipe.hostSent,
@@ -76,9 +79,9 @@ export async function askSigned(recipe: Recipe, request: Request, now: () => num
 
 /** The same request without Date, Version and Authorization. */
 export function askUnsigned(recipe: Omit<Recipe, 'accessKey' | 'secretKey'>, now: () => number): Promise<Reply> {
-  const { endpoint, hostSent: host, timeout } = recipe;
+  const { endpoint, tls, hostSent: host, timeout } = recipe;
   const headers = ['Host', host, 'Content-Type', GET_VERSION.contentType];
-  return ask({ endpoint, method: 'GET', path: VERSION_PATH, host, headers, timeout }, now);
+  return ask({ endpoint, tls, method: 'GET', path: VERSION_PATH, host, headers, timeout }, now);
 }
 
 function signedRequest(recipe: Recipe, { method, contentType, body, pretends = {} }: Request): SignedRequest {

@@ -3,6 +3,7 @@ import { type BodyPlan, type Inbound, METHODS, type Method } from '../exchange.t
 import { Problem } from '../problem.ts';
 import type { Site, Snapshot } from '../snapshot.ts';
 import type { Tenant } from '../tenant.ts';
+import { Http2Request } from './http2/request.ts';
 import { type CanonicalTarget, canonicalTarget, stripMount } from './target.ts';
 
 /** A request whose head has been read and found sound, with the tenant it is for; not yet known is what it wants. */
@@ -35,11 +36,11 @@ export function arrive(
   seen: { readonly client: string; readonly requestId: string; readonly receivedAt: number },
 ): Arrival {
   const { rawHeaders } = request;
-  if (request.httpVersionMajor !== 1) throw malformed('The version of HTTP is not 1.0 or 1.1.');
   if (rawHeaders.length > snapshot.listen.maxHeaders * 2) {
     throw new Problem('headers-too-large', `More than ${snapshot.listen.maxHeaders} header fields.`, { close: true });
   }
-  const body = planBody(request);
+  const body =
+    request.httpVersionMajor === 1 ? planBody(request) : planHttp2Body(request, snapshot.listen.maxHeaderSize);
   const host = soleHost(rawHeaders);
   const site = siteOf(snapshot, host);
   const method = request.method ?? '';
@@ -117,6 +118,15 @@ function planBody(request: IncomingMessage): BodyPlan {
   const bytes = Number(length);
   if (!Number.isSafeInteger(bytes)) throw malformed('Content-Length is out of range.');
   return bytes === 0 ? NO_BODY : { kind: 'sized', length: bytes };
+}
+
+/** Lengths, and their agreement with what comes, are judged by the framing of HTTP/2 (RFC 9113 §8.1.1). */
+function planHttp2Body(request: unknown, maxHeaderSize: number): BodyPlan {
+  if (!(request instanceof Http2Request)) throw malformed('The version of HTTP is not 1.0 or 1.1.');
+  request.requireSound(maxHeaderSize);
+  const length = request.headers['content-length'];
+  if (length !== undefined) return Number(length) === 0 ? NO_BODY : { kind: 'sized', length: Number(length) };
+  return request.complete ? NO_BODY : { kind: 'chunked' };
 }
 
 const NO_BODY: BodyPlan = { kind: 'none' };

@@ -1,7 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import type { Server as NetServer, Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { Problem } from '../problem.ts';
-import type { ListenSettings } from '../snapshot.ts';
+import type { EdgeTls, ListenSettings } from '../snapshot.ts';
+import { Http2Reply } from './http2/reply.ts';
+import { createSecureEdgeServer } from './secure-server.ts';
 
 const newestReply = Symbol('the reply to the newest request of a connection');
 
@@ -16,12 +19,28 @@ export interface EdgeHandlers {
   unreadable(socket: Socket, problem: Problem): void;
 }
 
+/** The public listener, whatever it speaks. */
+export interface EdgeServer extends NetServer {
+  closeIdleConnections(): void;
+  closeAllConnections(): void;
+  /** Changes the certificates of a listener on TLS; connections that are open keep theirs. */
+  setCertificates?(tls: EdgeTls): void;
+}
+
 /**
- * The public listener on node:http, its parser strict: chunked together with a length, two lengths, obs-fold, bare LF and
- * CR never become a request. A header or request that does not arrive in time is cut off with 408.
+ * The public listener. Its parser of HTTP/1.1 is strict: chunked together with a length, two lengths, obs-fold, bare LF
+ * and CR never become a request. A header or request that does not arrive in time is cut off with 408.
  */
-export function createEdgeServer(settings: ListenSettings, handlers: EdgeHandlers): Server {
-  const server = createServer({
+export function createEdgeServer(settings: ListenSettings, handlers: EdgeHandlers): EdgeServer {
+  const options = http1Options(settings);
+  const server =
+    settings.tls === undefined ? createServer(options) : createSecureEdgeServer(settings, settings.tls, options);
+  listenTo(server as Server, handlers);
+  return server;
+}
+
+function http1Options(settings: ListenSettings): ServerOptions {
+  return {
     insecureHTTPParser: false,
     // A missing Host is refused by intake, as a problem like any other.
     requireHostHeader: false,
@@ -33,7 +52,10 @@ export function createEdgeServer(settings: ListenSettings, handlers: EdgeHandler
     noDelay: true,
     // An Upgrade to anything but a WebSocket is ignored, as HTTP allows, and the request served as it stands.
     shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
-  });
+  };
+}
+
+function listenTo(server: Server, handlers: EdgeHandlers): void {
   // Unlimited here and counted by intake: past its limit node:http drops headers silently, and a dropped header is one
   // that was never judged.
   server.maxHeadersCount = 0;
@@ -45,7 +67,9 @@ export function createEdgeServer(settings: ListenSettings, handlers: EdgeHandler
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', onRequest);
   server.on('upgrade', (request, socket, head) => handlers.upgrade(request, socket as Socket, head));
-  server.on('connect', (_request, socket: Socket) => {
+  server.on('connect', (request, socket: Socket | Http2Reply) => {
+    // Over HTTP/2 it is a request like any other, of a method that is not served.
+    if (socket instanceof Http2Reply) return handlers.request(request, socket as never);
     socket.on('error', () => undefined);
     handlers.unreadable(socket, new Problem('method-not-allowed', 'CONNECT is not served here.', { close: true }));
   });
@@ -53,7 +77,8 @@ export function createEdgeServer(settings: ListenSettings, handlers: EdgeHandler
     socket.on('error', () => undefined);
     const refused = problemOf(error.code ?? '');
     const reply = (socket as EdgeSocket)[newestReply];
-    if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) socket.destroy();
+    const isHandshake = socket instanceof TLSSocket && !PARSER_CODE.test(error.code ?? '');
+    if (error.code === 'ECONNRESET' || isHandshake || !socket.writable || socket.bytesRead === 0) socket.destroy();
     else if (reply === undefined || reply.writableFinished) handlers.unreadable(socket, refused);
     // Garbage pipelined behind a sound request: that one gets its answer first, or the refusal would pass for it.
     else if (reply.req.complete) reply.once('close', () => handlers.unreadable(socket, refused));
@@ -61,8 +86,10 @@ export function createEdgeServer(settings: ListenSettings, handlers: EdgeHandler
     else if (reply.headersSent) reply.once('finish', () => socket.destroySoon());
     else handlers.unreadable(socket, refused);
   });
-  return server;
 }
+
+/** What is no error of TLS. */
+const PARSER_CODE = /^(?:HPE_|ERR_HTTP_)/;
 
 /** By the parser's own codes (llhttp). */
 function problemOf(code: string): Problem {

@@ -44,7 +44,7 @@ export function receiveBody(request: IncomingMessage, limit: number): Promise<Re
       if (digest === undefined) return resolve({ bytes: first, hash: hash('sha256', first, 'hex') });
       resolve({ bytes: Buffer.concat(chunks, length), hash: digest.digest('hex') });
     };
-    const onGone = () => fail(new ClientGone('the client left in the middle of its request'));
+    const onGone = () => fail(reasonOf(request));
     const fail = (reason: Error) => {
       detach();
       reject(reason);
@@ -52,6 +52,7 @@ export function receiveBody(request: IncomingMessage, limit: number): Promise<Re
     const detach = () => {
       request.off('data', onData).off('end', onEnd).off('close', onGone);
     };
+    if (request.destroyed) return reject(reasonOf(request));
     // An error event always comes with a close event; without a listener it would end the process.
     request.on('error', () => undefined);
     request.on('data', onData).on('end', onEnd).on('close', onGone);
@@ -70,9 +71,14 @@ export function limitedBody(request: IncomingMessage, limit: number): Transform 
   });
   request.on('error', () => undefined);
   request.once('close', () => {
-    if (!request.complete) limited.destroy(new ClientGone('the client left in the middle of its request'));
+    if (!request.complete) limited.destroy(reasonOf(request));
   });
   return request.pipe(limited);
+}
+
+/** Why a request ended before its body did: by the listener's own Problem, or by its client. */
+function reasonOf({ errored }: IncomingMessage): Error {
+  return errored instanceof Problem ? errored : new ClientGone('the client left in the middle of its request');
 }
 
 export function bodyTooLarge(limit: number): Problem {

@@ -1,6 +1,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { ResponseHead } from '../http1/response-head.ts';
 import type { ResponseHandler, WireExchange } from '../http1/wire.ts';
+import { breakOff } from './break-off.ts';
 
 /** What node:http would not write in a status line. */
 const INVALID_TEXT = /[^\t\x20-\x7e\x80-\xff]/;
@@ -67,9 +68,7 @@ export class Reply {
 
   /** Breaks a response that has begun: a clean end would pass a truncated answer off as whole. */
   break(): void {
-    // A reset, not a FIN: to a client of a length-less HTTP/1.0 response a FIN would look like the proper end.
-    this.#reply.socket?.resetAndDestroy();
-    this.#reply.destroy();
+    breakOff(this.#reply);
   }
 
   #writeHead(): void {

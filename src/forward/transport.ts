@@ -1,5 +1,6 @@
 import { ConnectionPool } from '../http1/pool.ts';
 import type { Upstream } from '../tenant.ts';
+import { tlsClientOptions } from '../tls.ts';
 
 /** An upstream's response head may be this large, in bytes. */
 const MAX_RESPONSE_HEAD = 32 * 1024;
@@ -17,7 +18,8 @@ export class Transport {
 
   /** The connections to one of an upstream's endpoints. */
   pool(upstream: Upstream, endpoint: string): ConnectionPool {
-    const key = `${endpoint} ${upstream.connections} ${upstream.timeouts.connect}`;
+    const settings = `${endpoint} ${upstream.connections} ${upstream.timeouts.connect}`;
+    const key = upstream.tls === undefined ? settings : `${settings} ${upstream.tls.id}`;
     let pool = this.#pools.get(key);
     if (pool === undefined) {
       pool = this.#open(upstream, endpoint);
@@ -43,7 +45,7 @@ export class Transport {
     const options = {
       host: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
       port: Number(port) || (isTls ? 443 : 80),
-      tls: isTls ? {} : undefined,
+      tls: isTls ? tlsClientOptions(upstream.tls) : undefined,
       connectTimeout: upstream.timeouts.connect,
       maxHead: MAX_RESPONSE_HEAD,
     };

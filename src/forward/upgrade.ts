@@ -1,10 +1,13 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Agent } from 'node:https';
 import type { Socket } from 'node:net';
 import { createProxyServer } from 'http-proxy-3';
 import type { Permit } from '../exchange.ts';
 import type { RequestEvent } from '../observe/request-event.ts';
 import type { Problem } from '../problem.ts';
 import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
+import type { Upstream } from '../tenant.ts';
+import { tlsClientOptions } from '../tls.ts';
 import type { Outcome } from './endpoints.ts';
 import { failureOf, problemOf } from './failure.ts';
 import type { ForwardParts } from './forward.ts';
@@ -128,7 +131,7 @@ export class UpgradeRelay {
       standIn,
       socket,
       upgrading.head,
-      { target: lease.origin, connectTimeout: upstream.timeouts.connect },
+      { target: lease.origin, connectTimeout: upstream.timeouts.connect, ...agentOf(upstream) },
       (error) => {
         const failure = failureOf(error);
         event.reason = failure.code;
@@ -139,6 +142,11 @@ export class UpgradeRelay {
       },
     );
   }
+}
+
+/** A server name can be given to an agent only; this one keeps no connection. */
+function agentOf({ tls }: Upstream): { agent?: Agent } {
+  return tls === undefined ? {} : { agent: new Agent(tlsClientOptions(tls)) };
 }
 
 class HandshakeTimeout extends Error {

@@ -229,6 +229,8 @@ export class Connection implements ParserSink, WireExchange {
 
   #rest(): void {
     this.#phase = 'idle';
+    // The read that ended the response may have been too much for its reader; the next request has another.
+    this.#socket.resume();
     this.#request = undefined;
     this.#useSharedBuffer();
     // The last bytes may have been too many for the client; the next response is somebody else's.

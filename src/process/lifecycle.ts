@@ -1,5 +1,10 @@
-import type { Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { Server } from 'node:net';
+
+/** A listener that can be stopped in order. */
+export interface Drainable extends Server {
+  closeIdleConnections(): void;
+  closeAllConnections(): void;
+}
 
 /** Where a process is in its life; what readiness reports. */
 export type Phase = 'starting' | 'ready' | 'draining' | 'stopped';
@@ -33,7 +38,7 @@ export async function untilReady(isReady: () => boolean, patience: number): Prom
  * (milliseconds) it calls `breakOff`, which must end what has left the server's care, such as WebSockets, and breaks the
  * rest itself; gives whether everything finished before.
  */
-export function drain(server: Server, deadline: number, breakOff: () => void): Promise<boolean> {
+export function drain(server: Drainable, deadline: number, breakOff: () => void): Promise<boolean> {
   return new Promise((resolve) => {
     let finished = true;
     // A kept connection becomes idle only when its last answer is out: look again until none is left.
@@ -56,7 +61,7 @@ export function drain(server: Server, deadline: number, breakOff: () => void): P
  * The same for a server whose listening socket another process goes on serving, and whose every answer closes its
  * connection. A connection that is idle stays open until the deadline: a request may be on its way on it.
  */
-export function retire(server: Server, deadline: number, breakOff: () => void): Promise<boolean> {
+export function retire(server: Drainable, deadline: number, breakOff: () => void): Promise<boolean> {
   return new Promise((resolve) => {
     let finished = true;
     const timer = setTimeout(() => {
@@ -69,7 +74,7 @@ export function retire(server: Server, deadline: number, breakOff: () => void): 
       });
     }, deadline);
     // The close of an HTTP server would close idle connections at once.
-    NetServer.prototype.close.call(server, () => {
+    Server.prototype.close.call(server, () => {
       clearTimeout(timer);
       resolve(finished);
     });

@@ -1,6 +1,5 @@
-import type { Server } from 'node:http';
 import { Keypairs } from '../config/keypairs.ts';
-import { createEdgeServer } from '../edge/server.ts';
+import { createEdgeServer, type EdgeServer } from '../edge/server.ts';
 import { createGateway } from '../gateway.ts';
 import type { Gateway } from '../gateway-contract.ts';
 import { openAttempts } from '../login/open-attempts.ts';
@@ -38,7 +37,7 @@ export class Worker {
   readonly #copy: MemoryStore | undefined;
   readonly #limits: RemoteLimits;
   readonly #gateway: Gateway;
-  readonly #server: Server;
+  readonly #server: EdgeServer;
   readonly #removedTenants: RemovedTenants;
   readonly #close: () => Promise<void>;
   #keypairs = new Keypairs();
@@ -119,6 +118,8 @@ export class Worker {
     this.#snapshot = unpackSnapshot(snapshot, this.#keypairs);
     this.#removedTenants.add(added);
     this.#removedTenants.remove(removed, this.#snapshot.drain);
+    const { tls } = this.#snapshot.listen;
+    if (tls !== undefined) this.#server.setCertificates?.(tls);
   }
 
   readonly calls: Omit<WorkerCalls, 'start' | 'listen' | 'stop'> = {

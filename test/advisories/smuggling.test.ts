@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FrontEnd, HOST } from '../kit/front-end.ts';
 import { OPAQUE, startGateway, type TestGateway } from '../kit/gateway.ts';
-import type { RawResponse } from '../kit/raw-client.ts';
+import { RawClient, type RawResponse } from '../kit/raw-client.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 
 /*
@@ -51,7 +51,7 @@ describe.each([
    * told that it will, the client closes its own side first.
    */
   async function attack(bytes: string, methods: readonly string[] = [], leave = false): Promise<RawResponse[]> {
-    const client = await page.connect();
+    const client = await RawClient.connect(page.port);
     client.send((bytes + tail()).replaceAll(SESSION, page.cookie));
     const responses: RawResponse[] = [];
     for (;;) {

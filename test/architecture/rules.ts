@@ -2,7 +2,7 @@ import { isOurs, type Module, packageOf } from './modules.ts';
 
 /** Folders and single files of src, lowest first. A part imports from the rows above its own, and from itself. */
 const LAYERS: readonly (readonly string[])[] = [
-  ['problem.ts', 'secret.ts', 'tenant.ts', 'keypair-ring.ts', 'exchange.ts', 'snapshot.ts'],
+  ['problem.ts', 'secret.ts', 'tls.ts', 'tenant.ts', 'keypair-ring.ts', 'exchange.ts', 'snapshot.ts'],
   ['observe', 'process', 'http1'],
   ['signing', 'session', 'policy'],
   ['login', 'forward'],

@@ -27,6 +27,12 @@ export function loadExample(): LoadedConfig {
     'operator.pem': pem('loopback.pem'),
     'operator.key': pem('loopback.key'),
     'operators-ca.pem': pem('elsewhere.pem'),
+    'tls.crt': pem('loopback.pem'),
+    'tls.key': pem('loopback.key'),
+    'cdn-ca.pem': pem('elsewhere.pem'),
+    'service-ca.pem': pem('elsewhere.pem'),
+    'gateway.crt': pem('elsewhere.pem'),
+    'gateway.key': pem('elsewhere.key'),
   });
   const env = {
     ACME_VISITOR_SECRET: 'secret',

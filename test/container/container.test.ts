@@ -1,9 +1,11 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DemoConfig, ROOT, startGateway, writeDemoConfig } from '../browser/demo-gateway.ts';
+import { KIT_TLS, startGateway as startTestGateway } from '../kit/gateway.ts';
 import { copiedFromContext, execForm, parseDockerfile } from './dockerfile.ts';
 
 const instructions = parseDockerfile(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'));
@@ -45,7 +47,20 @@ describe('the Dockerfile', () => {
     expect(execForm(only('CMD'))).toEqual(['serve', '/etc/countersign/countersign.yaml']);
     expect(only('STOPSIGNAL')).toBe('SIGTERM');
     expect(only('EXPOSE')).toBe('8080');
-    expect(healthcheck().join(' ')).toContain('http://127.0.0.1:8080/-/livez');
+    expect(healthcheck().join(' ')).toContain('://127.0.0.1:8080/-/livez');
+  });
+
+  it('finds a gateway healthy that ends TLS itself, whatever its certificate is for', async () => {
+    const { gateway, upstream } = await startTestGateway({ listen: { tls: KIT_TLS } });
+    const [, ...check] = healthcheck().map((word) => word.replace(':8080', `:${gateway.port}`));
+    const health = async () => {
+      const [code] = await once(spawn(process.execPath, check, { stdio: 'ignore' }), 'close');
+      return code;
+    };
+    expect(await health()).toBe(0);
+    await gateway.close();
+    await upstream.close();
+    expect(await health()).toBe(1);
   });
 
   it('copies named files only, and .dockerignore lets nothing else into the build', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FrontEnd, ORIGIN } from '../kit/front-end.ts';
-import { OPAQUE, startGateway, type TestGateway } from '../kit/gateway.ts';
+import { DOORS, OPAQUE, startGateway, type TestGateway } from '../kit/gateway.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 import { BODY, EXCHANGES, TARGETS, unambiguousTargets } from './requests.ts';
 
@@ -13,12 +13,15 @@ import { BODY, EXCHANGES, TARGETS, unambiguousTargets } from './requests.ts';
 /** Parsed by nobody on the way, so that in the dialect that hashes no body it is streamed straight through. */
 const STREAMED = [['Content-Type', OPAQUE]] as const;
 
-describe.each([
-  ['our own listener', 'listener', 'service'],
-  ['our own listener', 'listener', 'backend.ai'],
-  ['somebody’s Hono server', 'hono', 'service'],
-  ['somebody’s Hono server', 'hono', 'backend.ai'],
-] as const)('through %s (%s), in the dialect %s', (_, door, dialect) => {
+describe.each(
+  DOORS.flatMap(
+    (door) =>
+      [
+        [door, 'service'],
+        [door, 'backend.ai'],
+      ] as const,
+  ),
+)('through the door %s, in the dialect %s', (door, dialect) => {
   let upstream: StrictUpstream;
   let gateway: TestGateway;
   let page: FrontEnd;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FrontEnd, HOST } from '../kit/front-end.ts';
-import { KEYPAIR, startGateway, type TestGateway } from '../kit/gateway.ts';
+import { DOORS, KEYPAIR, startGateway, type TestGateway } from '../kit/gateway.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 
 /* Several tenants behind one listener: the Host alone tells them apart, and nothing of one works for another. */
@@ -8,7 +8,7 @@ import type { StrictUpstream } from '../kit/strict-upstream.ts';
 const OTHER_HOST = 'console.umbrella.test';
 const OTHER_KEYPAIR = { accessKey: 'AKIAUMBRELLA', secretKey: 'umbrella-secret' };
 
-describe.each(['listener', 'hono'] as const)('two tenants, through the door %s', (door) => {
+describe.each(DOORS)('two tenants, through the door %s', (door) => {
   let upstream: StrictUpstream;
   let gateway: TestGateway;
   let acme: FrontEnd;

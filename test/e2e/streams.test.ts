@@ -11,7 +11,7 @@ import {
   startMisbehavingUpstream,
   targetOf,
 } from '../kit/misbehaving-upstream.ts';
-import type { RawClient } from '../kit/raw-client.ts';
+import type { Client } from '../kit/raw-client.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 
 /* Answers as they come from real servers, byte by byte under the test's control. */
@@ -42,7 +42,7 @@ const says = (bytes: string | Buffer): Behaviour => ({
 });
 
 /** The connections on both sides are fit for another request, and the same ones. */
-async function expectNext(client: RawClient): Promise<void> {
+async function expectNext(client: Client): Promise<void> {
   expect(String((await page.fetch('GET', '/v2/next', {}, client)).body)).toBe('next');
   expect(upstream.connections).toBe(1);
 }
@@ -173,7 +173,7 @@ describe('slow readers', () => {
     const after = process.memoryUsage();
     // Clients and upstream are in this process, too: all of them together stay below 4 MB a reader.
     expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(readers * (4 << 20));
-    const [reader, ...others] = clients as [RawClient, ...RawClient[]];
+    const [reader, ...others] = clients as [Client, ...Client[]];
     for (const client of others) client.destroy();
     reader.socket.resume();
     let received = 0;
@@ -222,7 +222,7 @@ describe('two thousand event streams', () => {
       { upstream: { connections: count } },
     );
     const before = process.memoryUsage().rss;
-    const clients: RawClient[] = [];
+    const clients: Client[] = [];
     while (clients.length < count) {
       const some = await Promise.all(Array.from({ length: 100 }, () => page.connect()));
       for (const client of some)

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Answer } from '../kit/answer.ts';
-import { FrontEnd, HOST, ORIGIN, type RequestOptions } from '../kit/front-end.ts';
+import { FrontEnd, HOST, KIT_CA, ORIGIN, type RequestOptions, WS } from '../kit/front-end.ts';
 import { type StartOptions, startGateway, type TestGateway } from '../kit/gateway.ts';
 import type { RecordedRequest, StrictUpstream } from '../kit/strict-upstream.ts';
 
@@ -37,7 +37,8 @@ function open(
   target = '/v2/stream',
   options: { headers?: Record<string, string>; protocols?: string[] } = {},
 ): WebSocket {
-  return new WebSocket(`ws://127.0.0.1:${gateway.port}${target}`, options.protocols ?? [], {
+  return new WebSocket(`${WS}://127.0.0.1:${gateway.port}${target}`, options.protocols ?? [], {
+    ca: KIT_CA,
     headers: { Host: HOST, Cookie: page.cookie, Origin: ORIGIN, 'Sec-Fetch-Site': 'same-origin', ...options.headers },
   });
 }

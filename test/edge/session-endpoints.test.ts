@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { FrontEnd } from '../kit/front-end.ts';
-import { startGateway, type TestGateway } from '../kit/gateway.ts';
+import { DOORS, startGateway, type TestGateway } from '../kit/gateway.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 
 // The hash is of this password, made by `countersign hash-password`.
@@ -39,7 +39,7 @@ async function signIn(body = credentials(), from = anonymous()): Promise<FrontEn
 
 const statusOf = async (page: FrontEnd) => (await page.fetch('GET', '/v2')).status;
 
-describe.each(['listener', 'hono'] as const)('own endpoints, through the door %s', (door) => {
+describe.each(DOORS)('own endpoints, through the door %s', (door) => {
   it('GET /-/session tells nobody how to sign in', async () => {
     await start(door);
     const response = await anonymous().fetch('GET', '/-/session');
@@ -210,6 +210,24 @@ describe.each(['listener', 'hono'] as const)('own endpoints, through the door %s
     client.send('{"method":"visitor"}');
     expect(await client.response('POST')).toMatchObject({ status: 201, interim: [] });
     client.destroy();
+  });
+
+  it('a client that leaves in the middle of signing in is no defect of the gateway', async () => {
+    await start(door);
+    const client = await anonymous().connect();
+    client.send(
+      anonymous().bytes('POST', '/-/session', {
+        headers: [
+          ['Content-Length', '100'],
+          ['Expect', '100-continue'],
+        ],
+        body: '',
+      }),
+    );
+    expect((await client.head())?.status).toBe(100);
+    client.send('{"method":').destroy();
+    await expect.poll(() => gateway.audit.join('')).toMatch(/"code":"(?:malformed-request|internal)"/);
+    expect(gateway.log.join('')).not.toContain('defect');
   });
 
   it('limits how many sessions an address may open', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { folderOf } from '../config/fixture.ts';
 import { FrontEnd } from '../kit/front-end.ts';
-import { startGateway, type TestGateway } from '../kit/gateway.ts';
+import { DOORS, startGateway, type TestGateway } from '../kit/gateway.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 
 let upstream: StrictUpstream;
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const HTML = [['Accept', 'text/html']] as const;
 
-describe.each(['listener', 'hono'] as const)('the site, through the door %s', (door) => {
+describe.each(DOORS)('the site, through the door %s', (door) => {
   it('serves files without a session, typed, not sniffable, with the operator’s headers', async () => {
     const page = await start(door);
     const index = await page.fetch('GET', '/', { headers: HTML });

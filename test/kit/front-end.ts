@@ -1,8 +1,32 @@
-import { RawClient, type RawResponse } from './raw-client.ts';
+import { readFileSync } from 'node:fs';
+import { inject } from 'vitest';
+import { Http2Client } from './http2-client.ts';
+import { type Client, RawClient, type RawResponse } from './raw-client.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    http: 'HTTP/1.1' | 'HTTP/1.1 over TLS' | 'HTTP/2';
+  }
+}
+
+/** What the front ends of this run speak: the suites that say nothing of it run once over each (vitest.config.ts). */
+export const HTTP = inject('http') ?? 'HTTP/1.1';
 
 /** The Host every test tenant answers for. The gateway knows tenants by it, not by the port it happens to listen on. */
 export const HOST = 'console.test';
 export const ORIGIN = `http://${HOST}`;
+
+/** Signed by itself, for 127.0.0.1 and localhost. */
+export const KIT_CA = readFileSync(new URL('tls/loopback.pem', import.meta.url));
+
+/** What the `ws` package opens a WebSocket with; it needs the options `ca`. */
+export const WS = HTTP === 'HTTP/1.1' ? 'ws' : 'wss';
+
+/** A connection of a front end of this run. */
+export function connectTo(port: number): Promise<Client> {
+  if (HTTP === 'HTTP/2') return Http2Client.connect(port);
+  return HTTP === 'HTTP/1.1' ? RawClient.connect(port) : RawClient.overTls(port, { ca: KIT_CA });
+}
 
 export interface RequestOptions {
   /** Added behind Host, Cookie and Sec-Fetch-Site. */
@@ -44,12 +68,12 @@ export class FrontEnd {
     return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body ?? '')]);
   }
 
-  connect(): Promise<RawClient> {
-    return RawClient.connect(this.port);
+  connect(): Promise<Client> {
+    return connectTo(this.port);
   }
 
   /** One request over `client`, or over a connection of its own. Throws when no response comes. */
-  async fetch(method: string, target: string, options: RequestOptions = {}, client?: RawClient): Promise<RawResponse> {
+  async fetch(method: string, target: string, options: RequestOptions = {}, client?: Client): Promise<RawResponse> {
     const connection = client ?? (await this.connect());
     try {
       const response = await connection.send(this.bytes(method, target, options)).response(method);

@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { loadConfig } from '../../src/config/load.ts';
-import { createEdgeServer } from '../../src/edge/server.ts';
+import { createEdgeServer, type EdgeServer } from '../../src/edge/server.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { openAttempts } from '../../src/login/open-attempts.ts';
 import { createAudit } from '../../src/observe/audit.ts';
@@ -17,14 +18,14 @@ import { createLog } from '../../src/observe/log.ts';
 import { withObservers } from '../../src/observe/observers.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import type { SessionStore } from '../../src/session/store.ts';
-import { ORIGIN } from './front-end.ts';
+import { HTTP, ORIGIN } from './front-end.ts';
 import { newObservers, type Watched } from './operator.ts';
 import { type StrictUpstream, type StrictUpstreamOptions, startStrictUpstream } from './strict-upstream.ts';
 import { BACKEND_AI, SERVICE } from './verify-signature.ts';
 
 export interface TestGateway {
   readonly port: number;
-  readonly server: Server;
+  readonly server: EdgeServer;
   /** What the gateway logged, one JSON line each. */
   readonly log: readonly string[];
   /** What an operators' listener can be built on. */
@@ -42,6 +43,8 @@ export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'r
   readonly clock?: () => number;
   /** The upstream's, where it is not the gateway's. */
   readonly upstreamClock?: () => number;
+  /** A free one when left out. */
+  readonly port?: number;
   /** Puts something between the gateway and its sessions in memory. */
   readonly store?: (sound: SessionStore) => SessionStore;
   /** Keys of the configuration that replace those below. */
@@ -64,6 +67,11 @@ export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'r
 export const KEYPAIR = { accessKey: 'AKIAVISITOR', secretKey: 'visitor-secret' };
 /** A media type the gateway has no reason to look into: where the dialect hashes no body, it is streamed straight through. */
 export const OPAQUE = 'application/octet-stream';
+/** The ways into the gateway. Mounted in somebody else's server it is reached over plain HTTP/1.1. */
+export const DOORS = HTTP === 'HTTP/1.1' ? (['listener', 'hono'] as const) : (['listener'] as const);
+const pathOf = (name: string) => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
+/** For 127.0.0.1 and localhost, signed by itself. */
+export const KIT_TLS = { certificates: [{ cert: pathOf('loopback.pem'), key: { file: pathOf('loopback.key') } }] };
 const UNLIMITED = { requests: 10_000_000, per: '1m' };
 
 /** A strict upstream and a gateway in front of it, as one tenant, with everything but the sockets in this process. */
@@ -96,8 +104,8 @@ export async function startGateway(
 
 /** The same gateway in front of another upstream, of which `options` says nothing. */
 export function startGatewayTo(endpoint: string, options: StartOptions = {}): Promise<TestGateway> {
-  const { dialect = 'service', clock = Date.now, door = 'listener', store = (sound) => sound } = options;
-  return serveConfig(configOf(endpoint, dialect, options), clock, door, store);
+  const { dialect = 'service', clock = Date.now } = options;
+  return serveConfig(configOf(endpoint, dialect, options), clock, options);
 }
 
 function configOf(endpoint: string, dialect: string, options: StartOptions): object {
@@ -114,7 +122,7 @@ function configOf(endpoint: string, dialect: string, options: StartOptions): obj
     tenant(origin, keypair),
   ]);
   return {
-    listen: { port: 0, ...options.listen },
+    listen: { port: 0, ...(HTTP !== 'HTTP/1.1' && { tls: KIT_TLS }), ...options.listen },
     limits: { address: UNLIMITED, session: UNLIMITED, sessionCreation: UNLIMITED, ...options.limits },
     audit: { file: 'stdout', ...options.audit },
     tenants: { acme: tenant(ORIGIN, options.keypairs ?? KEYPAIR), ...Object.fromEntries(others) },
@@ -124,8 +132,7 @@ function configOf(endpoint: string, dialect: string, options: StartOptions): obj
 async function serveConfig(
   config: object,
   clock: () => number,
-  door: 'listener' | 'hono',
-  wrapped: (sound: SessionStore) => SessionStore,
+  { door = 'listener', port = 0, store: wrapped = (sound) => sound }: StartOptions,
 ): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'));
   const file = join(folder, 'config.yaml');
@@ -163,7 +170,7 @@ async function serveConfig(
   });
   const server =
     door === 'listener' ? createEdgeServer(snapshot.listen, gateway) : mounted(new Hono().route('/', gateway.app));
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
@@ -185,6 +192,6 @@ async function serveConfig(
 }
 
 /** How an owner of a Hono server would serve an app that the gateway's is a part of. */
-function mounted(app: Hono): Server {
-  return createAdaptorServer({ fetch: app.fetch, createServer, overrideGlobalObjects: false }) as Server;
+function mounted(app: Hono): EdgeServer {
+  return createAdaptorServer({ fetch: app.fetch, createServer, overrideGlobalObjects: false }) as EdgeServer;
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { ByteSource } from './byte-source.ts';
 
 export interface RawResponse {
@@ -16,8 +17,30 @@ export interface RawResponse {
   json(): unknown;
 }
 
+export interface ResponseHead {
+  readonly status: number;
+  readonly rawHeaders: [string, string][];
+}
+
+/** A connection of a front end, over any version of HTTP. What is sent are the bytes of HTTP/1.1. */
+export interface Client {
+  readonly socket: { pause(): unknown; resume(): unknown };
+  send(...parts: (string | Buffer)[]): this;
+  /** The next response; undefined when the connection ended without one. `method`: of the request, HEAD has no body. */
+  response(method?: string): Promise<RawResponse | undefined>;
+  /** Status and headers alone, so that the test can read the body itself. */
+  head(): Promise<ResponseHead | undefined>;
+  /** The next part of a body without a length; empty at its end, undefined when it broke. */
+  chunk(): Promise<Buffer | undefined>;
+  /** Whatever arrives next; undefined at the end. */
+  bytes(): Promise<Buffer | undefined>;
+  /** Resolves when the gateway is done with it, with the bytes that were not read before. */
+  closed(): Promise<Buffer>;
+  destroy(): void;
+}
+
 /** A client that sends exactly the bytes it is given and reports exactly what came back. */
-export class RawClient {
+export class RawClient implements Client {
   readonly socket: Socket;
   readonly #source: ByteSource;
 
@@ -33,6 +56,14 @@ export class RawClient {
     return new RawClient(socket);
   }
 
+  /** The same over TLS; as a client that knows nothing of ALPN unless `options` say otherwise. */
+  static async overTls(port: number, options: ConnectionOptions): Promise<RawClient> {
+    const socket = connectTls({ port, host: '127.0.0.1', ...options });
+    await once(socket, 'secureConnect');
+    socket.on('error', () => {});
+    return new RawClient(socket);
+  }
+
   send(...parts: (string | Buffer)[]): this {
     this.socket.write(
       Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part))),
@@ -40,7 +71,6 @@ export class RawClient {
     return this;
   }
 
-  /** The next response; undefined when the connection ended without one. `method`: of the request, HEAD has no body. */
   async response(method = 'GET'): Promise<RawResponse | undefined> {
     const interim: number[] = [];
     for (;;) {
@@ -55,8 +85,7 @@ export class RawClient {
     }
   }
 
-  /** Status line and headers alone, so that the test can read the body itself. */
-  async head(): Promise<{ status: number; rawHeaders: [string, string][] } | undefined> {
+  async head(): Promise<ResponseHead | undefined> {
     const text = (await this.#source.until('\r\n\r\n'))?.toString('latin1');
     if (text === undefined) return undefined;
     const [statusLine = '', ...lines] = text.slice(0, -4).split('\r\n');
@@ -67,19 +96,16 @@ export class RawClient {
     return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1]), rawHeaders };
   }
 
-  /** The data of the next chunk of a chunked body; empty at its end, undefined when the connection broke. */
   async chunk(): Promise<Buffer | undefined> {
     const size = (await this.#source.until('\r\n'))?.toString('latin1');
     if (size === undefined) return undefined;
     return (await this.#source.exactly(Number.parseInt(size, 16) + 2))?.subarray(0, -2);
   }
 
-  /** Whatever arrives next; undefined at the end of the connection. */
   bytes(): Promise<Buffer | undefined> {
     return this.#source.some();
   }
 
-  /** Resolves when the gateway has closed the connection, with the bytes that were not read before. */
   closed(): Promise<Buffer> {
     return this.#source.rest();
   }
@@ -106,18 +132,14 @@ export class RawClient {
   }
 }
 
-class Response implements RawResponse {
+export class Response implements RawResponse {
   readonly status: number;
   readonly rawHeaders: [string, string][];
   readonly body: Buffer;
   readonly complete: boolean;
   readonly interim: readonly number[];
 
-  constructor(
-    head: { status: number; rawHeaders: [string, string][] },
-    { body, complete }: { body: Buffer; complete: boolean },
-    interim: readonly number[],
-  ) {
+  constructor(head: ResponseHead, { body, complete }: { body: Buffer; complete: boolean }, interim: readonly number[]) {
     this.status = head.status;
     this.rawHeaders = head.rawHeaders;
     this.body = body;

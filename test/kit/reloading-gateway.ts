@@ -30,6 +30,10 @@ export async function startReloadingGateway(config: object): Promise<ReloadingGa
   const log = createLog('silent', { write: () => undefined });
   const gateway = createGateway({ snapshot: () => watch.current, store, attempts, log });
   const server = createEdgeServer(watch.current.listen, gateway);
+  watch.onReload(() => {
+    const { tls } = watch.current.listen;
+    if (tls !== undefined) server.setCertificates?.(tls);
+  });
   const removedTenants = new RemovedTenants(gateway.insides.streams);
   watch.onReload(({ added, removed }) => {
     removedTenants.add(added);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import { Answer } from './answer.ts';
 import { ByteSource } from './byte-source.ts';
 import { parseHead, type RequestHead, readBody, Violation } from './strict-http.ts';
@@ -24,6 +24,8 @@ export interface StrictUpstreamOptions {
   /** Answers before the body is read; false leaves the request to `respond`. The connection ends with such an answer. */
   readonly respondEarly?: (head: RequestHead, answer: Answer) => false | Promise<void>;
   readonly tls?: TlsOptions;
+  /** Told of every connection over TLS. */
+  readonly onSecure?: (socket: TLSSocket) => void;
   readonly host?: string;
   /** Port 0 when left out. */
   readonly port?: number;
@@ -125,7 +127,10 @@ export async function startStrictUpstream(options: StrictUpstreamOptions): Promi
     );
   };
   const server: Server = options.tls
-    ? createTlsServer({ ...options.tls, ALPNProtocols: ['http/1.1'] }, onConnection)
+    ? createTlsServer({ ...options.tls, ALPNProtocols: ['http/1.1'] }, (socket) => {
+        options.onSecure?.(socket);
+        onConnection(socket);
+      })
     : createServer({ allowHalfOpen: true }, onConnection);
   server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
   await once(server, 'listening');

@@ -21,6 +21,7 @@ export function tenantWith(login: LoginSettings, name = 'acme'): Tenant {
       passSetCookie: false,
       timeouts: { connect: 1_000, headers: 1_000, idle: 1_000 },
       connections: 1,
+      tls: undefined,
     },
     keypairs: new Map([['user', KeypairRing.of(new Keypair('AKIA', new Secret('s')))]]),
     login,

@@ -37,6 +37,7 @@ export function tenant(...routes: Route[]): Tenant {
       passSetCookie: false,
       timeouts: { connect: 1000, headers: 1000, idle: 1000 },
       connections: 1,
+      tls: undefined,
     },
     keypairs: new Map([
       ['visitor', KeypairRing.of(new Keypair('AKIAVISITOR', new Secret('visitor-secret')))],

@@ -43,6 +43,26 @@ it('--url https://: everything visible holds, the __Host- cookie among it', asyn
   expect(checks.filter(({ status }) => status === 'failed')).toEqual([]);
 });
 
+it('--url https:// of a gateway that ends TLS itself, and would rather speak HTTP/2', async () => {
+  const [cert, key] = ['loopback.pem', 'loopback.key'].map((file) => JSON.stringify(join(TLS, file)));
+  const own = await startDemo((yaml) =>
+    yaml
+      .replace(/port: (\d+) \}/, `port: $1, tls: { certificates: [{ cert: ${cert}, key: { file: ${key} } }] } }`)
+      .replaceAll(/http(:\/\/(?:localhost|127\.0\.0\.1):)(\d+)(?=[,\]])/g, (found, rest, port) =>
+        yaml.includes(`listen: { host: 127.0.0.1, port: ${port} }`) ? `https${rest}${port}` : found,
+      ),
+  );
+  try {
+    const smoke = new CliProcess(['smoke', '--url', `https://localhost:${own.port}`, '--json'], CA);
+    expect(await smoke.exited()).toBe(0);
+    const { checks } = JSON.parse(smoke.stdout) as { checks: { id: string; status: string }[] };
+    expect(checks.filter(({ status }) => status === 'failed')).toEqual([]);
+    expect(checks.find(({ id }) => id === 'cookie.secure')).toMatchObject({ status: 'passed' });
+  } finally {
+    await own.stop();
+  }
+});
+
 it('a certificate that nobody vouches for is no gateway', async () => {
   const smoke = new CliProcess(['smoke', '--url', url, '--json']);
   expect(await smoke.exited()).toBe(1);
