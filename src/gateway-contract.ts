@@ -2,6 +2,7 @@ import type { Hono } from 'hono';
 import type { EdgeEnv } from './edge/app.ts';
 import type { LimitExchange } from './edge/limits.ts';
 import type { EdgeHandlers } from './edge/server.ts';
+import type { Budgets } from './forward/bodies/budget.ts';
 import type { Endpoints } from './forward/endpoints.ts';
 import type { FailedAttempts } from './login/attempts.ts';
 import type { Audit } from './observe/audit.ts';
@@ -34,7 +35,12 @@ export interface Gateway extends EdgeHandlers {
   /** The whole edge as a Hono app, to be mounted in somebody else's server on @hono/node-server. */
   readonly app: Hono<EdgeEnv>;
   /** What the operators' listener looks into. */
-  readonly insides: { readonly endpoints: Endpoints; readonly sessions: Sessions; readonly streams: LiveStreams };
+  readonly insides: {
+    readonly endpoints: Endpoints;
+    readonly sessions: Sessions;
+    readonly streams: LiveStreams;
+    readonly bodies: Budgets;
+  };
   /** From now on every answer closes its connection. */
   drain(): void;
   /** Breaks what is still open: live streams, then upstream connections. The stores stay with whoever opened them. */

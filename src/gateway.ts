@@ -6,7 +6,8 @@ import { Door, type Visit } from './edge/door.ts';
 import { type Arrival, toInbound } from './edge/intake.ts';
 import { corsHeaderList } from './edge/refusal.ts';
 import type { Admission, Inbound, Permit } from './exchange.ts';
-import { ClientGone, receiveBody } from './forward/body.ts';
+import { Bodies } from './forward/bodies/bodies.ts';
+import { ClientGone } from './forward/body.ts';
 import type { Forwarding } from './forward/forward.ts';
 import { createForwardParts } from './forward/parts.ts';
 import { Relay } from './forward/relay.ts';
@@ -33,6 +34,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const logins = createLoginMethods({ attempts });
   const door = new Door({ snapshot, clock, log, audit, exchange: options.exchange });
   const parts = createForwardParts(clock, keypairAlarm(log, options.onKeypair));
+  const bodies = new Bodies(snapshot().bodies, (err) => log.error({ err }, 'a request body could not be stored'));
   const upgrades = new UpgradeRelay(parts);
   const admitted = new WeakMap<IncomingMessage, { visit: Visit; arrival: Arrival }>();
 
@@ -72,16 +74,18 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   /** Reads the body where somebody has to look at it before it is sent. */
   function receive(visit: Visit, admission: Admission, reply: ServerResponse): Promise<void> | undefined {
-    const { inbound, route, readsBody } = admission;
-    const hasBody = inbound.body.kind !== 'none';
+    const hasBody = admission.inbound.body.kind !== 'none';
+    const upload = admission.readsBody ? bodies.expect(admission) : undefined;
     if (hasBody && visit.awaitsContinue) reply.writeContinue();
-    if (!readsBody) {
+    if (upload === undefined) {
       send(visit, decide(admission, undefined), hasBody ? visit.request : undefined, reply);
       return undefined;
     }
-    return receiveBody(visit.request, route.maxBody).then((received) => {
-      visit.event.bytesIn = received.bytes.length;
-      send(visit, decide(admission, received.bytes), received, reply);
+    return upload.receive(visit.request).then((received) => {
+      visit.event.bytesIn = received.length;
+      const judged = bodies.judge(admission, received);
+      if (judged instanceof Promise) return judged.then((permit) => send(visit, permit, received, reply));
+      return send(visit, judged, received, reply);
     });
   }
 
@@ -140,7 +144,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     app,
-    insides: { endpoints: parts.endpoints, sessions, streams },
+    insides: { endpoints: parts.endpoints, sessions, streams, bodies: bodies.budgets },
     request(request, reply) {
       // node:http mislays what is pipelined behind an Upgrade that is not taken up.
       if (parts.draining || request.headers.upgrade !== undefined) reply.shouldKeepAlive = false;

@@ -32,6 +32,7 @@ const PROBLEMS = {
   'keypair-unavailable': { status: 503, title: 'No keypair of this role is valid now' },
   'session-store-unavailable': { status: 503, title: 'The session store is unavailable' },
   'upstream-timeout': { status: 504, title: 'The upstream took too long to answer' },
+  'insufficient-storage': { status: 507, title: 'There is no room for the request body' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

@@ -59,6 +59,18 @@ export interface AuditSettings {
   readonly refusals: RateLimit;
 }
 
+/** Request bodies that are held until they are hashed and sent. Sizes in bytes. */
+export interface BodySettings {
+  /** A larger body is written to a file. */
+  readonly inMemory: number;
+  /** All bodies in memory together. */
+  readonly memory: number;
+  /** All bodies in files together. */
+  readonly disk: number;
+  /** Absolute; undefined where no folder can be written to, and bodies of any size are held in memory. */
+  readonly folder: string | undefined;
+}
+
 /** The operators' listener. Without a token or client certificates its host is a loopback address. */
 export interface OperatorSettings {
   readonly host: string;
@@ -80,6 +92,7 @@ export interface Snapshot {
   readonly listen: ListenSettings;
   readonly sessions: SessionSettings;
   readonly limits: EdgeLimits;
+  readonly bodies: BodySettings;
   /** How long requests in flight may take to finish after SIGTERM, in milliseconds. */
   readonly drain: number;
   /** Processes that serve requests. With 1 that is the process itself. */

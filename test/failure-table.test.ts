@@ -214,6 +214,29 @@ it("the gateway's own limit", async () => {
   tableSays("The gateway's own limit", '429 rate-limit-exceeded', 'RateLimit-Policy', 'countersign_refusals_total');
 });
 
+it('request bodies have no room', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-bodies-'));
+  const { demo, logs, metric } = await start(`bodies: { disk: 1MiB, folder: ${folder} }`);
+  const cookie = await signIn(demo.origin);
+  const post = async (length: number) => {
+    const headers = { Cookie: cookie, 'X-Countersign': '1', 'Content-Type': 'application/json' };
+    const response = await fetch(`${demo.origin}/v2`, { method: 'POST', headers, body: `"${'x'.repeat(length)}"` });
+    const { type } = (await response.json()) as { type: string };
+    return `${response.status} ${type.split('/').at(-1)}`;
+  };
+  expect(await post(2_000_000)).toBe('507 insufficient-storage');
+  expect(await post(200_000)).toMatch(/^405 /);
+  expect(await metric('countersign_refusals_total', /code="insufficient-storage"/)).toBe(1);
+  expect(await metric('countersign_bodies_limit_bytes', /place="disk"/)).toBe(1024 * 1024);
+  expect(await metric('countersign_bodies_bytes')).toBe(0);
+  rmSync(folder, { recursive: true });
+  expect(await post(500_000)).toBe('507 insufficient-storage');
+  const message = 'a request body could not be stored';
+  await logs(new RegExp(message));
+  const facts = ['507 insufficient-storage', 'beyond 256 KiB', 'countersign_bodies_limit_bytes', message];
+  tableSays('Request bodies have no room', ...facts);
+});
+
 it('bad configuration at reload, and at a start', async () => {
   const { demo, get, logs, readyz, metric } = await start();
   const cookie = await signIn(demo.origin);

@@ -129,6 +129,14 @@ function openOperatorListener(
         return { created: created + figures.sessions.created, ended: ended + figures.sessions.ended };
       },
     },
+    bodies: {
+      get memory() {
+        return figures.bodies.memory;
+      },
+      get disk() {
+        return figures.bodies.disk;
+      },
+    },
     streams: {
       get count() {
         return figures.streams;

@@ -36,6 +36,7 @@ export function fixedSettings(
     [['sessions', 'nearCache'], sessions.nearCache],
     [['limits', 'failedLogins'], config.limits.failedLogins],
     [['workers'], config.workers],
+    [['bodies'], config.bodies],
     [['log', 'level'], config.log.level],
     [['audit'], config.audit],
     [
@@ -69,6 +70,7 @@ export function keepFixedSettings(inForce: Snapshot, next: Snapshot): Snapshot {
     sessions: { ...inForce.sessions, lifetime: next.sessions.lifetime },
     limits: { ...next.limits, failedLogins: inForce.limits.failedLogins },
     workers: inForce.workers,
+    bodies: inForce.bodies,
     logLevel: inForce.logLevel,
     audit: inForce.audit,
   };

@@ -4,6 +4,7 @@ import { Secret } from '../secret.ts';
 import type { DialectName } from '../signing/dialect.ts';
 import type { OperatorSettings, Site, Snapshot } from '../snapshot.ts';
 import { hostsOf, type Lifetime, type Tenant } from '../tenant.ts';
+import { buildBodies } from './bodies.ts';
 import { CertificateReader } from './certificates.ts';
 import { readYaml, UnreadableError, type YamlDocument } from './document.ts';
 import { ConfigError, type Fault } from './fault.ts';
@@ -147,6 +148,7 @@ function resolveConfig(
         sessionCreation: rate(limits.sessionCreation),
         failedLogins: { perUser: failedLogins.perUser, perAddress: failedLogins.perAddress, window: failedLogins.per },
       },
+      bodies: buildBodies(config.bodies, context),
       drain: config.drain,
       workers: config.workers === 'auto' ? availableParallelism() : config.workers,
       logLevel: config.log.level,

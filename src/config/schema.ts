@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bodies } from './schema-bodies.ts';
 import { tenantSchema } from './schema-tenant.ts';
 import {
   accessKey,
@@ -140,6 +141,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('Limits of the edge itself.'),
+  bodies,
   workers: z
     .union([z.literal('auto'), z.number().int().min(1).max(256)], 'expected auto or a whole number from 1 to 256')
     .prefault(1)

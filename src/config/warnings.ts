@@ -1,4 +1,6 @@
+import { tmpdir } from 'node:os';
 import { isLoopback } from '../process/loopback.ts';
+import { hasTemporaryFolder } from './bodies.ts';
 import type { YamlDocument } from './document.ts';
 import type { Fault, PathSegment } from './fault.ts';
 import type { Config } from './schema.ts';
@@ -23,6 +25,7 @@ export function findWarnings(config: Config, inline: readonly PathSegment[][], d
     }
   }
   warnOfOperator(config, warn);
+  warnOfBodies(config, warn);
   for (const [name, tenant] of Object.entries(config.tenants)) {
     warnOfPlainHttp(name, tenant, warn);
     warnOfVisitor(name, tenant, config, warn);
@@ -50,6 +53,22 @@ function warnOfOperator({ operator }: Config, warn: Warn): void {
     `the operators’ listener is on ${operator.host}, where others than this machine may reach it${inTheClear}`,
     'listen on 127.0.0.1, or keep the port inside the cluster’s own network',
   );
+}
+
+function warnOfBodies({ bodies, tenants }: Config, warn: Warn): void {
+  const hasDisk = bodies.disk > 0 && (bodies.folder !== undefined || hasTemporaryFolder());
+  if (bodies.disk > 0 && !hasDisk) {
+    const message = `${tmpdir()} cannot be written to: request bodies of any size are held in memory`;
+    warn(['bodies', 'folder'], message, 'name a folder that can be written to, or set bodies.disk to 0B');
+  }
+  const most = Math.max(hasDisk ? bodies.disk : 0, bodies.memory);
+  for (const [name, { routes }] of Object.entries(tenants)) {
+    for (const [i, { maxBody }] of routes.entries()) {
+      if (maxBody <= most) continue;
+      const message = `bodies of this size never fit into what bodies.${hasDisk ? 'disk' : 'memory'} allows: they get 507`;
+      warn(['tenants', name, 'routes', i, 'maxBody'], message, 'allow more there, or less here');
+    }
+  }
 }
 
 function warnOfPlainHttp(name: string, { origins, upstream }: TenantConfig, warn: Warn): void {

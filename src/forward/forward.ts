@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Permit } from '../exchange.ts';
 import type { RequestEvent } from '../observe/request-event.ts';
 import type { DayKeyCache } from '../signing/day-key.ts';
-import type { ReceivedBody } from './body.ts';
+import type { ReceivedBody } from './bodies/received.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { KeypairWatch } from './keypair-watch.ts';
 import type { Transport } from './transport.ts';
@@ -21,7 +21,7 @@ export interface ForwardParts {
 /** One permitted request on its way. */
 export interface Forwarding {
   readonly permit: Permit;
-  /** The body in memory, or the request itself where it is streamed straight through. */
+  /** The body as received, which forwarding releases, or the request itself where it is streamed straight through. */
   readonly body: ReceivedBody | IncomingMessage | undefined;
   readonly reply: ServerResponse;
   /** Name, value, … added to the relayed response: CORS. */

@@ -7,7 +7,8 @@ import type { AttemptTrace } from '../observe/trace.ts';
 import { Problem } from '../problem.ts';
 import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
 import type { Keypair } from '../tenant.ts';
-import { ClientGone, limitedBody, type ReceivedBody } from './body.ts';
+import { ReceivedBody } from './bodies/received.ts';
+import { ClientGone, limitedBody } from './body.ts';
 import type { Lease, Outcome } from './endpoints.ts';
 import { failureOf, problemOf } from './failure.ts';
 import type { Forwarding, ForwardParts } from './forward.ts';
@@ -56,13 +57,15 @@ export class Relay implements ResponseHandler {
     this.#reply = new Reply(reply);
     this.#keypair = permit.keypair;
     if (body === undefined) return;
-    if ('bytes' in body) this.#received = body;
+    if (body instanceof ReceivedBody) this.#received = body;
     else this.#streamed = limitedBody(body, permit.route.maxBody).on('error', (error) => this.#bodyFailed(error));
   }
 
   /** Starts the first attempt. */
   start(): void {
-    this.#attempt();
+    // It may have left while its body was stored or judged, and nobody will tell.
+    if (this.#forwarding.reply.destroyed) this.replyClosed();
+    else this.#attempt();
   }
 
   /** The browser's connection was closed, or its reply is over. */
@@ -101,6 +104,8 @@ export class Relay implements ResponseHandler {
     if (relayed.isEventStream) this.#streamOver = this.#forwarding.onEventStream(() => reply.destroy());
     for (const text of extraHeaders) relayed.headers.push(text);
     this.#begun = true;
+    // It is not sent again, and an answer may last: an event stream, a slow reader.
+    if (this.#exchange?.requestSent) this.#received?.release();
     this.#reply.begin(head, relayed.headers);
   }
 
@@ -164,7 +169,7 @@ export class Relay implements ResponseHandler {
     this.#trace = trace;
     const declared = inbound.body.kind === 'sized' ? inbound.body.length : undefined;
     const chunked = streamed !== undefined && declared === undefined;
-    const contentLength = streamed === undefined ? received?.bytes.length : declared;
+    const contentLength = streamed === undefined ? received?.length : declared;
     try {
       const body = { hash: received?.hash ?? EMPTY_BODY_HASH, contentLength };
       const stamped = stamp(permit, this.#keypair, lease.origin, body, parts);
@@ -173,7 +178,7 @@ export class Relay implements ResponseHandler {
         {
           head: requestHead(permit, stamped, trace, chunked ? 'chunked' : 'http'),
           isHead: inbound.method === 'HEAD',
-          body: streamed ?? received?.bytes,
+          body: streamed ?? received?.open((problem) => this.#bodyFailed(problem)),
           chunked,
           fresh: this.#tried.length > 0,
           headersTimeout: upstream.timeouts.headers,
@@ -208,6 +213,7 @@ export class Relay implements ResponseHandler {
       this.#attempt();
     } else {
       this.#over = true;
+      this.#received?.release();
       this.#forwarding.refuse(problemOf(failure));
     }
   }
@@ -217,7 +223,7 @@ export class Relay implements ResponseHandler {
     this.#forwarding.refuse(reason);
   }
 
-  /** A body that is streamed turned out too large, or its client left. */
+  /** A body that is streamed turned out too large, or its client left; or a file gave no more. */
   #bodyFailed(reason: Error): void {
     if (this.#over) return;
     this.#letGo();
@@ -239,6 +245,7 @@ export class Relay implements ResponseHandler {
     this.#over = true;
     this.#streamOver?.();
     this.#release(outcome, failure);
+    this.#received?.release();
   }
 
   #release(outcome: Outcome, failure?: string): void {

@@ -29,8 +29,7 @@ export class Connection implements ParserSink, WireExchange {
   #phase: Phase = 'connecting';
   #request: WireRequest | undefined;
   #handler: ResponseHandler | undefined;
-  /** All of the request has been handed to the socket. */
-  #requestOver = false;
+  requestSent = false;
   #mayReuse = false;
   #idleSeconds: number | undefined;
   #stopBody: (() => void) | undefined;
@@ -125,7 +124,7 @@ export class Connection implements ParserSink, WireExchange {
   }
 
   #sent(): void {
-    this.#requestOver = true;
+    this.requestSent = true;
     this.#stopBody = undefined;
     if (this.#phase === 'sending') this.#await();
   }
@@ -141,13 +140,13 @@ export class Connection implements ParserSink, WireExchange {
   #send(request: WireRequest): void {
     const { head, body } = request;
     this.#parser.expect(request.isHead);
-    this.#requestOver = true;
+    this.requestSent = true;
     if (body === undefined) {
       this.#socket.write(head, 'latin1');
     } else if (body instanceof Buffer && body.length <= JOINED) {
       this.#socket.write(head + body.toString('latin1'), 'latin1');
     } else {
-      this.#requestOver = false;
+      this.requestSent = false;
       this.#phase = 'sending';
       this.#stopBody = sendWithBody(this.#socket, request, () => this.#sent());
       this.#watchSending();
@@ -217,7 +216,7 @@ export class Connection implements ParserSink, WireExchange {
   #complete(): void {
     const handler = this.#handler;
     this.#handler = undefined;
-    if (this.#requestOver && this.#mayReuse && this.#phase !== 'closed') {
+    if (this.requestSent && this.#mayReuse && this.#phase !== 'closed') {
       this.#rest();
     } else {
       // What is left of the request has nobody to read it.

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
-import type { WireRequest } from './wire.ts';
+import { Readable } from 'node:stream';
+import { giveReadBuffer, takeReadBuffer } from './read-buffers.ts';
+import type { BodySource, WireRequest } from './wire.ts';
 
 /**
  * Bytes of a body in memory that are handed to the connection at a time: of one write nothing shows before all of it was
@@ -16,7 +17,8 @@ export function sendWithBody(socket: Socket, { head, body, chunked }: WireReques
   if (body instanceof Buffer) return sendBuffers(socket, head, [body], onSent);
   if (Array.isArray(body)) return sendBuffers(socket, head, body, onSent);
   socket.write(head, 'latin1');
-  return sendStream(socket, body as Readable, chunked, onSent);
+  if (body instanceof Readable) return sendStream(socket, body, chunked, onSent);
+  return sendStored(socket, body as BodySource, onSent);
 }
 
 function sendBuffers(socket: Socket, head: string, buffers: readonly Buffer[], onSent: () => void): () => void {
@@ -45,6 +47,29 @@ function sendBuffers(socket: Socket, head: string, buffers: readonly Buffer[], o
   portion();
   return () => {
     isWanted = false;
+  };
+}
+
+/** One buffer goes back and forth between source and connection. */
+function sendStored(socket: Socket, body: BodySource, onSent: () => void): () => void {
+  const buffer = takeReadBuffer();
+  let stopped = false;
+  const finish = () => giveReadBuffer(buffer.buffer);
+  const onRead = (length: number) => {
+    if (!stopped && length > 0) {
+      socket.write(buffer.subarray(0, length), onWritten);
+      return;
+    }
+    finish();
+    if (!stopped) onSent();
+  };
+  const onWritten = (error?: Error | null) => {
+    if (stopped || error) finish();
+    else body.read(buffer, onRead);
+  };
+  body.read(buffer, onRead);
+  return () => {
+    stopped = true;
   };
 }
 

@@ -2,13 +2,19 @@ import type { Readable } from 'node:stream';
 import type { ResponseHead } from './response-head.ts';
 import type { TlsOptions } from './tls.ts';
 
+/** A body that is fetched from where it is stored, of the length that the head declares. */
+export interface BodySource {
+  /** Fills the beginning of `buffer` and tells how much of it, 0 at the end. Of a failure only its owner hears. */
+  read(buffer: Buffer, done: (length: number) => void): void;
+}
+
 /** One request as it goes on the wire. Durations are milliseconds. */
 export interface WireRequest {
   /** Request line and headers, the empty line included, one character per byte. */
   readonly head: string;
   readonly isHead: boolean;
-  /** Whole in memory, in pieces or not, or a stream; a stream is sent chunked unless `head` declares its length. */
-  readonly body: Buffer | readonly Buffer[] | Readable | undefined;
+  /** Whole in memory, in pieces or not, or stored, or a stream; which is sent chunked unless `head` declares its length. */
+  readonly body: Buffer | readonly Buffer[] | BodySource | Readable | undefined;
   readonly chunked: boolean;
   /** Asks for a new connection: where a kept one broke, the others may have been closed as well. */
   readonly fresh: boolean;
@@ -34,6 +40,8 @@ export interface ResponseHandler {
 
 /** What a handler may do with its exchange; without effect once that is over, whoever the connection serves then. */
 export interface WireExchange {
+  /** All of the request has been handed over: its body is not needed any more. */
+  readonly requestSent: boolean;
   /** Stops the reading of the response, within a call of `onHead`, `onData` or `onPause`. */
   pause(): void;
   resume(handler: ResponseHandler): void;

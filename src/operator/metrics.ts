@@ -18,6 +18,7 @@ export function createMetrics(parts: OperatorParts): { readonly contentType: str
   collectDefaultMetrics({ register: registry });
   requestMetrics(registry, parts);
   upstreamMetrics(registry, parts);
+  bodyMetrics(registry, parts);
   sessionMetrics(registry, parts);
   configurationMetrics(registry, parts);
   if (parts.workers !== undefined) workerMetrics(registry, parts.workers);
@@ -95,6 +96,16 @@ function upstreamMetrics(registry: Registry, parts: OperatorParts): void {
     labels,
     quotas('remaining'),
   );
+}
+
+function bodyMetrics(registry: Registry, { bodies }: OperatorParts): void {
+  const each = (figureName: 'used' | 'capacity') => (): Sample[] => [
+    [{ place: 'memory' }, bodies.memory[figureName]],
+    [{ place: 'disk' }, bodies.disk[figureName]],
+  ];
+  const labels = ['place'];
+  gauge(registry, 'countersign_bodies_bytes', 'Request bodies that are held, or have room kept.', labels, each('used'));
+  gauge(registry, 'countersign_bodies_limit_bytes', 'What they may take up together.', labels, each('capacity'));
 }
 
 function sessionMetrics(registry: Registry, { store, sessions, streams }: OperatorParts): void {

@@ -1,3 +1,4 @@
+import type { BudgetFigures } from '../forward/bodies/budget.ts';
 import type { Endpoints } from '../forward/endpoints.ts';
 import type { Log } from '../observe/log.ts';
 import type { Load } from '../observe/process-load.ts';
@@ -67,6 +68,8 @@ export interface OperatorParts {
   readonly snapshot: () => Snapshot;
   readonly phase: () => Phase;
   readonly store: Pick<SessionStore, 'get' | 'ready' | 'nearCache'>;
+  /** What request bodies take up. */
+  readonly bodies: { readonly memory: BudgetFigures; readonly disk: BudgetFigures };
   readonly sessions: Pick<Sessions, 'list' | 'count' | 'end' | 'endAll' | 'totals'>;
   readonly streams: Pick<LiveStreams, 'count'>;
   readonly endpoints: Pick<Endpoints, 'describe'>;

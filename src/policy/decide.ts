@@ -6,7 +6,8 @@ import type { Route, Tenant } from '../tenant.ts';
 import { bodyFormat, requireContentType } from './content-type.ts';
 import { judgeDocument } from './graphql.ts';
 import { readGraphqlDocument, requireGraphqlPost } from './graphql-request.ts';
-import { judgeMentions, mentionsInBody, mentionsInQuery } from './owner-key.ts';
+import { judgeMentions, mentionsInBody, mentionsInQuery, searchFor } from './owner-key.ts';
+import { OwnerKeySearch } from './owner-key-search.ts';
 
 /**
  * Everything that can be judged before the body: role and keypair, declared length, content type, the query, the head of a
@@ -32,13 +33,22 @@ export function admit(inbound: Inbound, session: Session, route: Route): Admissi
 }
 
 /**
- * The rest, with the body in memory (undefined for a bodiless or an uninspected streamed body). Throws Problem
- * `invalid-body`, `owner-access-key`, `graphql-invalid` or `graphql-operation`.
+ * A search to feed the body to as it arrives: where it finds nothing, `decide` does without the body. Undefined where the
+ * body is not looked into, or only as a whole.
  */
-export function decide(admission: Admission, body: Buffer | undefined): Permit {
+export function searchBody({ inbound, route, inspectsBody }: Admission): OwnerKeySearch | undefined {
+  return inspectsBody && route.graphql === undefined ? searchFor(bodyFormat(inbound)) : undefined;
+}
+
+/**
+ * The rest, with the body in memory or with what `searchBody` made of it (undefined for a bodiless or an uninspected
+ * body). Throws Problem `invalid-body`, `owner-access-key`, `graphql-invalid` or `graphql-operation`.
+ */
+export function decide(admission: Admission, body: Buffer | OwnerKeySearch | undefined): Permit {
   if (admission.inspectsBody) {
     if (body === undefined) throw new TypeError('a body that has to be inspected was not read');
-    inspect(admission, body);
+    if (!(body instanceof OwnerKeySearch)) inspect(admission, body);
+    else if (body.found || admission.route.graphql !== undefined) throw new TypeError('this body is needed whole');
   }
   return admission as Permit;
 }

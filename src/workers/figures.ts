@@ -1,3 +1,4 @@
+import type { BudgetFigures } from '../forward/bodies/budget.ts';
 import type { EndpointState } from '../forward/endpoints.ts';
 import { RequestMetrics } from '../observe/request-metrics.ts';
 import { Statistics } from '../observe/statistics.ts';
@@ -73,6 +74,12 @@ export class Figures {
     return this.#reports().every(({ storeReady }) => storeReady);
   }
 
+  /** What the request bodies of all workers take up together. */
+  get bodies(): WorkerReport['bodies'] {
+    const bodies = this.#reports().map((report) => report.bodies);
+    return { memory: addUp(bodies.map(({ memory }) => memory)), disk: addUp(bodies.map(({ disk }) => disk)) };
+  }
+
   /** The near caches of all workers; up when every one is. */
   get nearCache(): NearCacheState {
     const caches = this.#reports().flatMap(({ nearCache }) => nearCache ?? []);
@@ -137,6 +144,13 @@ function addAttempts(a: EndpointState['attempts'], b: EndpointState['attempts'])
 
 function addSessions(a: WorkerReport['sessions'], b: WorkerReport['sessions']): WorkerReport['sessions'] {
   return { created: a.created + b.created, ended: a.ended + b.ended };
+}
+
+function addUp(budgets: readonly BudgetFigures[]): BudgetFigures {
+  return budgets.reduce((a, b) => ({ used: a.used + b.used, capacity: a.capacity + b.capacity }), {
+    used: 0,
+    capacity: 0,
+  });
 }
 
 type Reads = Pick<NearCacheState, 'hits' | 'misses'>;

@@ -1,3 +1,4 @@
+import type { BudgetFigures } from '../forward/bodies/budget.ts';
 import type { EndpointState } from '../forward/endpoints.ts';
 import type { Gateway } from '../gateway-contract.ts';
 import type { KeypairRefusal } from '../keypair-ring.ts';
@@ -26,6 +27,7 @@ export interface WorkerReport {
   readonly keypairs: readonly KeypairNews[];
   readonly sessions: { readonly created: number; readonly ended: number };
   readonly streams: number;
+  readonly bodies: { readonly memory: BudgetFigures; readonly disk: BudgetFigures };
   readonly storeReady: boolean;
   readonly nearCache: NearCacheState | undefined;
   readonly load: Load;
@@ -64,6 +66,7 @@ export class Reporter {
       ),
       sessions: insides.sessions.totals,
       streams: insides.streams.count,
+      bodies: { memory: figuresOf(insides.bodies.memory), disk: figuresOf(insides.bodies.disk) },
       storeReady: store.ready,
       nearCache: plain(store.nearCache),
       load: load.read(),
@@ -80,4 +83,8 @@ export class Reporter {
 
 function plain(cache: NearCacheState | undefined): NearCacheState | undefined {
   return cache && { up: cache.up, entries: cache.entries, hits: cache.hits, misses: cache.misses };
+}
+
+function figuresOf({ used, capacity }: BudgetFigures): BudgetFigures {
+  return { used, capacity };
 }

@@ -230,6 +230,15 @@ describe('what a reload keeps', () => {
     expect((await watch.reload('back')).warnings).toEqual([]);
   });
 
+  it('room for request bodies', async () => {
+    const file = join(folderOf({ 'countersign.yaml': MINIMAL }), 'countersign.yaml');
+    const watch = watchFile(file);
+    const { bodies } = watch.current;
+    writeFileSync(file, `${MINIMAL}bodies: { disk: 1GiB }\n`);
+    expect((await watch.reload('test')).warnings).toMatchObject([{ path: 'bodies' }]);
+    expect(watch.current.bodies).toEqual(bodies);
+  });
+
   it('the audit log, which stays where it was opened', async () => {
     const file = join(folderOf({ 'countersign.yaml': `${MINIMAL}audit: { file: stderr }\n` }), 'countersign.yaml');
     const watch = watchFile(file);

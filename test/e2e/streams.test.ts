@@ -11,7 +11,7 @@ import {
   startMisbehavingUpstream,
   targetOf,
 } from '../kit/misbehaving-upstream.ts';
-import type { Client } from '../kit/raw-client.ts';
+import type { Client, RawClient } from '../kit/raw-client.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 
 /* Answers as they come from real servers, byte by byte under the test's control. */
@@ -158,7 +158,7 @@ describe('an upload that is answered before it is whole', () => {
       },
       { dialect: 'backend.ai', route: { maxBody: '64MiB' } },
     );
-    const client = await page.connect();
+    const client = (await page.connect()) as RawClient;
     const body = Buffer.alloc(48 << 20, 'x');
     const request = page.bytes('POST', '/v2/upload', { headers: [['Content-Type', OPAQUE]], body });
     await new Promise<void>((resolve) => client.socket.write(request, () => resolve()));

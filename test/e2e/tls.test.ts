@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { FrontEnd, HOST } from '../kit/front-end.ts';
-import { startGateway, type TestGateway } from '../kit/gateway.ts';
+import { OPAQUE, startGateway, type TestGateway } from '../kit/gateway.ts';
 import type { StrictUpstream } from '../kit/strict-upstream.ts';
 
 /** A key and its self-signed certificate, which the gateway trusts while these tests run unless it is told not to. */
@@ -38,6 +39,15 @@ async function open(page: FrontEnd): Promise<number> {
 }
 
 describe('an upstream on https', () => {
+  it('gets a large body as it was sent', async () => {
+    ({ upstream, gateway } = await startGateway({ tls: identity('loopback') }));
+    const page = await FrontEnd.signIn(gateway.port);
+    const body = randomBytes(3 * 1024 * 1024);
+    const response = await page.fetch('POST', '/v2/x', { headers: [['Content-Type', OPAQUE]], body });
+    expect(response.status).toBe(200);
+    expect(upstream.requests.at(-1)?.payload.equals(body)).toBe(true);
+  });
+
   it('gets signed requests and WebSocket handshakes with its own authority', async () => {
     ({ upstream, gateway } = await startGateway({
       tls: identity('loopback'),

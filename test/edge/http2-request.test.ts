@@ -4,7 +4,7 @@ import { createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { Http2Request } from '../../src/edge/http2/request.ts';
-import { ClientGone, receiveBody } from '../../src/forward/body.ts';
+import { ClientGone, limitedBody } from '../../src/forward/body.ts';
 import { ERROR, FrameClient } from '../kit/http2-frames.ts';
 
 const read = (name: string) => readFileSync(new URL(`../kit/tls/${name}`, import.meta.url));
@@ -45,6 +45,6 @@ it.each(Object.entries({ NO_ERROR: ERROR.NO_ERROR, CANCEL: ERROR.CANCEL }))(
     await new Promise((resolve) => setImmediate(resolve));
     expect([seen, request.complete]).toEqual([[], false]);
     // Also for who comes to read it only now, because a session had to be looked up first.
-    await expect(receiveBody(request as never, 100)).rejects.toThrow(ClientGone);
+    await expect(once(limitedBody(request as never, 100), 'end')).rejects.toThrow(ClientGone);
   },
 );

@@ -51,6 +51,7 @@ export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'r
   readonly listen?: object;
   readonly limits?: object;
   readonly audit?: object;
+  readonly bodies?: object;
   readonly login?: object;
   readonly upstream?: object;
   readonly route?: object;
@@ -125,6 +126,7 @@ function configOf(endpoint: string, dialect: string, options: StartOptions): obj
     listen: { port: 0, ...(HTTP !== 'HTTP/1.1' && { tls: KIT_TLS }), ...options.listen },
     limits: { address: UNLIMITED, session: UNLIMITED, sessionCreation: UNLIMITED, ...options.limits },
     audit: { file: 'stdout', ...options.audit },
+    bodies: options.bodies ?? {},
     tenants: { acme: tenant(ORIGIN, options.keypairs ?? KEYPAIR), ...Object.fromEntries(others) },
   };
 }

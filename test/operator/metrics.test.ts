@@ -90,6 +90,20 @@ describe('/metrics', () => {
     client.destroy();
   });
 
+  it('gauges what request bodies take up while they are held', async () => {
+    const page = await FrontEnd.signIn(gateway.port);
+    const bytes = (place: string) => `countersign_bodies_bytes{place="${place}"}`;
+    const client = await page.connect();
+    client.send(page.bytes('POST', '/v2', { headers: [['Content-Length', '5000']], body: '{' }));
+    await expect.poll(async () => sampleOf(await scrape(), bytes('memory'))).toBe(5000);
+    client.destroy();
+    await expect.poll(async () => sampleOf(await scrape(), bytes('memory'))).toBe(0);
+    const text = await scrape();
+    expect(sampleOf(text, bytes('disk'))).toBe(0);
+    expect(sampleOf(text, 'countersign_bodies_limit_bytes{place="memory"}')).toBe(128 * 1024 ** 2);
+    expect(sampleOf(text, 'countersign_bodies_limit_bytes{place="disk"}')).toBe(4 * 1024 ** 3);
+  });
+
   it('gauges quota, sessions, the store, the event loop and the build', async () => {
     const page = await FrontEnd.signIn(gateway.port);
     await page.fetch('GET', '/v2');
