@@ -7,8 +7,10 @@ import { MissingProgram } from './programs.ts';
 import type { Entry, Outcome, Sample } from './result.ts';
 import type { Drive, Workload } from './workload.ts';
 
-/** CPU time a peer has used since its start by the time its compilers are done with what is asked for, in seconds. */
-const GROWN_UP = 2.5;
+/** CPU time a peer has used under load by the time its compilers are done with what is asked for, in seconds. */
+const WARM = 2;
+/** Tries to get there: on a busy machine a second of load may be little work. */
+const WARM_UPS = 4;
 
 /** What is measured. */
 export interface Plan {
@@ -41,6 +43,8 @@ interface Started {
   readonly peer: Peer;
   readonly running: RunningPeer | undefined;
   readonly broken: Broken | undefined;
+  /** CPU time it has used to warm up, over all workloads. */
+  readonly heat: { cpuSeconds: number };
 }
 
 /** A peer under a workload on its way to an Entry. */
@@ -81,11 +85,11 @@ async function start(peer: Peer, { children, folder, upstreamPort, tell }: RunPa
     const running = await peer.start({ children, folder: join(folder, peer.name), upstreamPort });
     tell(`${peer.name} on port ${running.port}`);
     await running.check?.();
-    return { peer, running, broken: undefined };
+    return { peer, running, broken: undefined, heat: { cpuSeconds: 0 } };
   } catch (error) {
     const broken = brokenBy(error);
     tell(`${peer.name} is ${broken.status}: ${broken.reason}`);
-    return { peer, running: undefined, broken };
+    return { peer, running: undefined, broken, heat: { cpuSeconds: 0 } };
   }
 }
 
@@ -100,7 +104,7 @@ async function measureAll(
   for (const course of courses) {
     await attempt(course, async (running) => {
       await workload.check(running);
-      if (!workload.once) await warm(running, workload, warmUp, drive);
+      if (!workload.once) await warm(course, running, workload, warmUp, drive);
     });
   }
   for (let round = 1, last = workload.once ? 1 : rounds; round <= last; round++) {
@@ -114,10 +118,11 @@ async function measureAll(
   return courses.map(({ peer, samples, broken }) => ({ peer, outcome: broken ?? { status: 'measured', samples } }));
 }
 
-/** Once more while the peer is still young: on a busy machine a second of load may be little work. */
-async function warm(running: RunningPeer, workload: Workload, seconds: number, drive: RoundDrive): Promise<void> {
-  for (let time = 0; time === 0 || (time < 4 && cpuSecondsOfTree(running.pid) < GROWN_UP); time++) {
-    await sample(running, workload, seconds, drive);
+/** At least one round, and more while the peer is still cold. */
+async function warm(course: Course, running: RunningPeer, workload: Workload, seconds: number, drive: RoundDrive) {
+  const { heat } = course;
+  for (let time = 0; time === 0 || (time < WARM_UPS && heat.cpuSeconds < WARM); time++) {
+    heat.cpuSeconds += (await sample(running, workload, seconds, drive)).cpuSeconds;
   }
 }
 

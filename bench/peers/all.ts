@@ -15,9 +15,9 @@ import { oauth2Proxy } from './oauth2-proxy.ts';
 /** In the order of the report and of every round. */
 export const PEERS: readonly Peer[] = [
   countersignMemory,
+  countersignWorkers,
   countersignRedis,
   countersignRedisOnly,
-  countersignWorkers,
   httpProxy3,
   httpProxy,
   fastify,

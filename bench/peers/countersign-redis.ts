@@ -17,7 +17,7 @@ export const countersignRedisOnly: Peer = {
   name: 'countersign-redis-only',
   title: 'Countersign, full job, sessions in Redis, asked each time',
   required: true,
-  workloads: ['get-1k'],
+  workloads: ['get-1k', 'latency', 'post-1k'],
   async start(stage) {
     const store = await startRedis(stage.children, stage.folder);
     return startGateway(stage, { sessions: { store, nearCache: { entries: 0 } } });

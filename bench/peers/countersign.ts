@@ -7,7 +7,6 @@ import type { Peer, RunningPeer, Stage } from '../peer.ts';
 import type { Place } from '../pinning.ts';
 import { freePort } from '../port.ts';
 import { JSON_HEADERS } from '../workload.ts';
-import { startRedis } from './redis.ts';
 import { judgeSignature, KEYPAIR, VERSION } from './signature.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -21,28 +20,27 @@ export const countersignMemory: Peer = {
   start: (stage) => startGateway(stage, { sessions: { store: 'memory' } }),
 };
 
-/** Its sessions are in Redis: two processes share no memory. */
+/** Both processes of one gateway: they share its sessions and limits. */
 export const countersignWorkers: Peer = {
   name: 'countersign-2',
-  title: 'Countersign, full job, 2 workers, sessions in Redis',
+  title: 'Countersign, full job, 2 workers, sessions in memory',
   required: true,
   workloads: ['get-1k', 'latency', 'post-1k'],
-  start: async (stage) => {
-    const store = await startRedis(stage.children, stage.folder);
-    return startGateway(stage, { sessions: { store }, more: { workers: 2 }, place: 'proxies' });
-  },
+  start: (stage) => startGateway(stage, { sessions: { store: 'memory' }, workers: 2, place: 'proxies' }),
 };
 
-export interface Setup {
-  /** The key `sessions` of the configuration. */
+export interface GatewaySetup {
+  /** Keys of its configuration. */
   readonly sessions: object;
-  /** Keys of the configuration besides those of every gateway here. */
-  readonly more?: object;
+  readonly workers?: number;
   readonly place?: Place;
 }
 
 /** The gateway's own command, logging at `info`, with one session opened. */
-export async function startGateway({ children, folder, upstreamPort }: Stage, setup: Setup): Promise<RunningPeer> {
+export async function startGateway(
+  { children, folder, upstreamPort }: Stage,
+  setup: GatewaySetup,
+): Promise<RunningPeer> {
   const port = await freePort();
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'countersign.yaml');
@@ -54,10 +52,11 @@ export async function startGateway({ children, folder, upstreamPort }: Stage, se
   return { ...server, cookie, check: () => refusesStrangers(port), judge: judgeSignature };
 }
 
-function configuration(port: number, upstreamPort: number, { sessions, more }: Setup): object {
+function configuration(port: number, upstreamPort: number, { sessions, workers = 1 }: GatewaySetup): object {
   return {
     listen: { host: '127.0.0.1', port },
     sessions,
+    workers,
     limits: { address: UNREACHED, session: UNREACHED, sessionCreation: UNREACHED },
     drain: '1s',
     log: { level: 'info' },
@@ -70,7 +69,6 @@ function configuration(port: number, upstreamPort: number, { sessions, more }: S
         routes: [{ path: '/v2', roles: ['visitor'], maxBody: '128MiB' }],
       },
     },
-    ...more,
   };
 }
 
