@@ -15,7 +15,6 @@ import { UpgradeRelay } from './forward/upgrade.ts';
 import type { Gateway, GatewayOptions } from './gateway-contract.ts';
 import { createLoginMethods } from './login/methods.ts';
 import { NO_AUDIT } from './observe/audit.ts';
-import { keypairAlarm } from './observe/keypair-event.ts';
 import { admit, decide } from './policy/decide.ts';
 import { findRoute, isSafe, matchRoute } from './policy/route.ts';
 import { Problem } from './problem.ts';
@@ -33,7 +32,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const streams = new LiveStreams({ store, clock });
   const logins = createLoginMethods({ attempts });
   const door = new Door({ snapshot, clock, log, audit, exchange: options.exchange });
-  const parts = createForwardParts(clock, keypairAlarm(log, options.onKeypair));
+  const parts = createForwardParts({ snapshot, clock, log, onKeypair: options.onKeypair });
   const bodies = new Bodies(snapshot().bodies, (err) => log.error({ err }, 'a request body could not be stored'));
   const upgrades = new UpgradeRelay(parts);
   const admitted = new WeakMap<IncomingMessage, { visit: Visit; arrival: Arrival }>();
@@ -172,7 +171,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     async close() {
       streams.close();
-      parts.transport.close();
+      parts.close();
     },
   };
 }

@@ -30,6 +30,7 @@ const PROBLEMS = {
   'upstream-unreachable': { status: 502, title: 'The upstream cannot be reached' },
   'upstream-failed': { status: 502, title: 'The upstream did not answer properly' },
   'keypair-unavailable': { status: 503, title: 'No keypair of this role is valid now' },
+  'upstream-unavailable': { status: 503, title: 'The upstream is out of use for the moment' },
   'session-store-unavailable': { status: 503, title: 'The session store is unavailable' },
   'upstream-timeout': { status: 504, title: 'The upstream took too long to answer' },
   'insufficient-storage': { status: 507, title: 'There is no room for the request body' },

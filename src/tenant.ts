@@ -47,6 +47,32 @@ export interface UpstreamTimeouts {
   readonly idle: number;
 }
 
+/** When an endpoint counts as failing, and for how long it is left alone then. Durations in milliseconds. */
+export interface BreakerSettings {
+  /** Failures in a row that are enough. */
+  readonly failures: number;
+  /** Share of failures among the attempts of the last ten seconds that is enough, if those were `volume` or more. */
+  readonly ratio: number;
+  readonly volume: number;
+  /** The first time; twice as long after each trial that fails, up to `longestOpen`. */
+  readonly open: number;
+  readonly longestOpen: number;
+}
+
+/** Retries of the last ten seconds may be `ratio` of its requests and `minimum` more. */
+export interface RetrySettings {
+  readonly ratio: number;
+  readonly minimum: number;
+}
+
+/** How an endpoint that its breaker has taken out of use is asked whether it is well. Durations in milliseconds. */
+export interface HealthSettings {
+  /** Path and query of an unsigned GET. */
+  readonly path: string;
+  readonly interval: number;
+  readonly timeout: number;
+}
+
 export interface Upstream {
   /** Origins without a trailing slash, `https://api.service.example`. At least one. */
   readonly endpoints: readonly string[];
@@ -65,6 +91,12 @@ export interface Upstream {
   readonly timeouts: UpstreamTimeouts;
   /** Connections per endpoint. */
   readonly connections: number;
+  readonly breaker: BreakerSettings;
+  readonly retries: RetrySettings;
+  /** Undefined: the requests of users find out. */
+  readonly health: HealthSettings | undefined;
+  /** Whether signatures are made in the upstream's time where its clock is off. */
+  readonly followClock: boolean;
   /** Undefined: the machine's authorities, and no certificate of our own. */
   readonly tls: UpstreamTls | undefined;
 }

@@ -76,7 +76,7 @@ it('its configurations load, and none is dangerous', () => {
     'users.yaml': readMarkdown('README.md').blocks('yaml')[1] ?? '',
   };
   const blocks = GUIDE.blocks('yaml');
-  expect(blocks).toHaveLength(10);
+  expect(blocks).toHaveLength(11);
   for (const block of blocks) {
     const here = block.replaceAll('/run/secrets/', './').replaceAll('/etc/countersign/', './');
     expect(load(mergeYaml(BASE, here), env, files).warnings, block).toEqual([]);

@@ -114,11 +114,20 @@ it('Redis is slow', async () => {
 });
 
 it('the upstream is down', async () => {
-  const { demo, get, readyz, metric } = await start(upstream(`endpoints: ["http://127.0.0.1:${await freePort()}"]`));
+  const { demo, get, logs, readyz, metric } = await start(
+    upstream(`endpoints: ["http://127.0.0.1:${await freePort()}"]`),
+  );
   expect(await get('/v2', await signIn(demo.origin))).toBe('502 upstream-unreachable');
   expect(await readyz()).toMatchObject([503, { tenants: { demo: { upstream: 'down' } } }]);
   expect(await metric('countersign_upstream_attempts_total', /outcome="unreachable"/)).toBe(1);
-  tableSays('The upstream is down', '502 upstream-unreachable', 'upstream is down', 'attempts_total unreachable');
+  const cookie = await signIn(demo.origin);
+  while ((await get('/v2', cookie)) !== '503 upstream-unavailable');
+  await logs(/endpoint taken out of use/);
+  expect(await metric('countersign_upstream_breaker')).toBe(2);
+  expect(await readyz()).toMatchObject([503, { tenants: { demo: { breaker: 'open' } } }]);
+  const facts = ['502 upstream-unreachable', 'upstream is down', 'attempts_total unreachable', 'breaker is open'];
+  const later = ['503 upstream-unavailable', 'endpoint taken out of use', 'countersign_upstream_breaker 2'];
+  tableSays('The upstream is down', ...facts, ...later);
 });
 
 it('one endpoint is down', async () => {
@@ -149,7 +158,10 @@ it('the upstream breaks off', async () => {
   expect(await get('/v2', await signIn(demo.origin))).toBe('502 upstream-failed');
   expect(await metric('countersign_upstream_attempts_total', /outcome="failed"/)).toBeGreaterThan(0);
   await logs(/"code":"upstream-failed","reason":"/);
-  tableSays('The upstream breaks off', '502 upstream-failed', 'attempts_total failed', 'reason');
+  const cookie = await signIn(demo.origin);
+  while ((await get('/v2', cookie)) !== '503 upstream-unavailable');
+  const facts = ['502 upstream-failed', 'attempts_total failed', 'reason', '503 upstream-unavailable'];
+  tableSays('The upstream breaks off', ...facts);
 });
 
 it("the upstream's clock is off", async () => {
@@ -157,17 +169,20 @@ it("the upstream's clock is off", async () => {
   const service = new CliProcess(['service', '--port', String(port), '--clock-offset=-1200']);
   onTestFinished(() => void service.kill());
   await service.until(/\S/);
-  const { demo, get, logs, metric } = await start(upstream(`endpoints: ["http://127.0.0.1:${port}"]`));
-  expect(await get('/v2', await signIn(demo.origin))).toBe('400 invalid-auth-params');
-  await logs(/"status":400,"endpoint"/);
+  const endpoints = `endpoints: ["http://127.0.0.1:${port}"]`;
+  const { demo, get, logs, readyz, metric } = await start(upstream(endpoints));
+  const cookie = await signIn(demo.origin);
+  for (let i = 0; i < 5; i++) expect(await get('/v2', cookie)).toBe('200');
+  const message = 'the clocks of upstream and gateway are more than 5 min apart';
+  await logs(new RegExp(message));
+  expect(await metric('countersign_upstream_clock_alarm')).toBe(1);
+  expect(await readyz()).toMatchObject([200, { tenants: { demo: { clock: 'alarm' } } }]);
   const skew = await metric('countersign_upstream_clock_skew_seconds');
   expect(Math.abs(skew + 1200)).toBeLessThan(30);
-  tableSays(
-    "The upstream's clock is off",
-    '400 or 401 from the Service',
-    'clock_skew_seconds beyond 900',
-    '400 and no code',
-  );
+  const ours = await start(upstream(`${endpoints}, followClock: false`));
+  expect(await ours.get('/v2', await signIn(ours.demo.origin))).toBe('400 invalid-auth-params');
+  const facts = ['nothing', 'followClock: false', '400 or 401 from the Service', 'clock is alarm', 'clock_alarm 1'];
+  tableSays("The upstream's clock is off", message, ...facts);
 });
 
 it('a keypair is refused', async () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { keypairs } from './schema-keypairs.ts';
+import { resilience } from './schema-resilience.ts';
 import { DIALECT_NAMES, name, origin, pathPrefix, tlsIdentity } from './schema-values.ts';
 import { positiveDuration, size } from './units.ts';
 
@@ -71,6 +72,7 @@ const upstream = z.strictObject({
       idle: positiveDuration.prefault('60s').describe('Between two chunks of a response; event streams are exempt.'),
     })
     .prefault({}),
+  ...resilience,
   tls: z
     .strictObject({
       ca: z

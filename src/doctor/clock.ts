@@ -49,7 +49,7 @@ export function clockStep(skew: Skew | undefined, witnesses: readonly Witness[])
   const consequence =
     size > MAX_CLOCK_DEVIATION
       ? 'The Service refuses requests whose time is more than 15 min from its own.'
-      : 'Past 15 min the Service refuses every request.';
+      : 'Past 15 min the Service refuses every request that is not signed in its own time.';
   const { blame, hint } = whose(skew, witnesses);
   return {
     name: 'clock',

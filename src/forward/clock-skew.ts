@@ -18,17 +18,21 @@ export class ClockSkew {
   #high = Number.POSITIVE_INFINITY;
   #at = 0;
 
-  /** `date`: the header. `receivedAt`: our clock, epoch milliseconds, `elapsed` of them after sending. */
-  note(date: string, receivedAt: number, elapsed: number): void {
+  /**
+   * `date`: the header. `receivedAt`: our clock, epoch milliseconds, `elapsed` of them after sending. Gives how it relates to
+   * what was known: where it contradicts that, one of the clocks was set, and the new date alone counts.
+   */
+  note(date: string, receivedAt: number, elapsed: number): 'agrees' | 'contradicts' | 'unreadable' {
     const second = Date.parse(date);
-    if (Number.isNaN(second)) return;
+    if (Number.isNaN(second)) return 'unreadable';
     const low = second - receivedAt;
     const high = second + RESOLUTION - (receivedAt - elapsed);
     const slack = Math.abs(receivedAt - this.#at) * DRIFT;
     this.#at = receivedAt;
     const [lowest, highest] = [Math.max(low, this.#low - slack), Math.min(high, this.#high + slack)];
-    // Nothing in common: one of the clocks was set.
-    [this.#low, this.#high] = lowest <= highest ? [lowest, highest] : [low, high];
+    const agrees = lowest <= highest;
+    [this.#low, this.#high] = agrees ? [lowest, highest] : [low, high];
+    return agrees ? 'agrees' : 'contradicts';
   }
 
   get estimate(): SkewEstimate | undefined {

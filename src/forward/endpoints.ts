@@ -1,111 +1,96 @@
+import type { EndpointListener } from '../observe/endpoint-event.ts';
 import type { Upstream } from '../tenant.ts';
-import { ClockSkew, type SkewEstimate } from './clock-skew.ts';
+import { Endpoint, type EndpointState } from './endpoint.ts';
+import { Lease } from './lease.ts';
 
-/** After a failed connection an endpoint is tried last for this long, in milliseconds. */
-const COOL_DOWN = 5000;
-/** The Date header of one answer in so many milliseconds is looked at. */
-const SKEW_EVERY = 1000;
+/** Ranks: lower is better. Requests pending decide within a class. */
+const TRIAL = -1;
+const COOLING = 1e6;
+const HALF_OPEN = 1e7;
+const TRIED = 1e9;
 
-/** How an attempt ended; `abandoned` by the client, which says nothing of the endpoint. */
-export type Outcome = 'answered' | 'unreachable' | 'failed' | 'abandoned';
-
-interface Endpoint {
-  readonly origin: string;
-  pending: number;
-  /** Epoch milliseconds until which it is tried last. */
-  coolUntil: number;
-  readonly attempts: Record<Outcome, number>;
-  answeredAt: number | undefined;
-  failure: { readonly at: number; readonly kind: 'unreachable' | 'failed' } | undefined;
-  readonly skew: ClockSkew;
-  skewAt: number;
-}
-
-/** An endpoint taken for one attempt. */
-export interface Lease {
-  readonly origin: string;
-  /** The Date header of the answer that arrived at `receivedAt` (epoch milliseconds), `elapsed` of them after sending. */
-  noteDate(date: string | undefined, receivedAt: number, elapsed: number): void;
-  /** Call once, when the attempt is over. */
-  release(outcome: Outcome, now: number): void;
-}
-
-/** What is known of an endpoint. Instants are epoch milliseconds. */
-export interface EndpointState {
-  readonly origin: string;
-  /** Attempts under way. */
-  readonly pending: number;
-  /** Tried last at the moment because it could not be reached. */
-  readonly cooling: boolean;
-  /** Attempts so far by how they ended. */
-  readonly attempts: Readonly<Record<Outcome, number>>;
-  readonly answeredAt: number | undefined;
-  readonly failure: { readonly at: number; readonly kind: 'unreachable' | 'failed' } | undefined;
-  readonly skew: SkewEstimate | undefined;
-}
-
-/** Chooses among an upstream's endpoints: the one with the fewest requests pending, those that failed lately last. */
+/** Chooses among an upstream's endpoints. */
 export class Endpoints {
   readonly #byOrigin = new Map<string, Endpoint>();
+  readonly #tell: EndpointListener;
+  #turn = 0;
 
-  /** `tried` are origins this request has failed on; they come last. */
-  lease(upstream: Upstream, tried: readonly string[], now: number): Lease {
+  constructor(tell: EndpointListener) {
+    this.#tell = tell;
+  }
+
+  /**
+   * The endpoint with the fewest requests pending, of several the one that waited longest; those that could not be reached
+   * lately come last, and `tried`, origins this request has failed on, behind them. An endpoint on trial comes first, but for
+   * requests that have failed already. Undefined when the breakers of all are open.
+   */
+  lease(upstream: Upstream, tried: readonly string[], now: number): Lease | undefined {
+    const awaitsProbe = upstream.health !== undefined;
     let best: Endpoint | undefined;
     let bestRank = Number.POSITIVE_INFINITY;
     for (const origin of upstream.endpoints) {
       const endpoint = this.#get(origin);
-      const rank = endpoint.pending + (endpoint.coolUntil > now ? 1e6 : 0) + (tried.includes(origin) ? 1e9 : 0);
-      if (rank < bestRank) {
-        best = endpoint;
-        bestRank = rank;
-      }
+      if (!endpoint.breaker.admits(now, awaitsProbe)) continue;
+      const rank = rankOf(endpoint, tried, now);
+      if (rank > bestRank || (rank === bestRank && best !== undefined && endpoint.turn >= best.turn)) continue;
+      best = endpoint;
+      bestRank = rank;
     }
-    if (best === undefined) throw new RangeError('an upstream has at least one endpoint');
-    const endpoint = best;
-    endpoint.pending++;
-    return {
-      origin: endpoint.origin,
-      noteDate(date, receivedAt, elapsed) {
-        if (date === undefined || Math.abs(receivedAt - endpoint.skewAt) < SKEW_EVERY) return;
-        endpoint.skewAt = receivedAt;
-        endpoint.skew.note(date, receivedAt, elapsed);
-      },
-      release(outcome, at) {
-        endpoint.pending--;
-        endpoint.attempts[outcome]++;
-        if (outcome === 'unreachable') endpoint.coolUntil = at + COOL_DOWN;
-        else if (outcome === 'answered') endpoint.coolUntil = 0;
-        if (outcome === 'answered') endpoint.answeredAt = at;
-        else if (outcome !== 'abandoned') endpoint.failure = { at, kind: outcome };
-      },
-    };
+    if (best === undefined) return undefined;
+    best.turn = ++this.#turn;
+    if (tried.length === 0) best.retries.request(now);
+    return new Lease(best, upstream, now);
+  }
+
+  /** Whether there is an endpoint in use that is none of `tried`. */
+  hasOther({ endpoints, health }: Upstream, tried: readonly string[], now: number): boolean {
+    return endpoints.some(
+      (origin) => !tried.includes(origin) && this.#get(origin).breaker.admits(now, health !== undefined),
+    );
+  }
+
+  /** Whole seconds until an upstream whose endpoints are all out of use may be tried again; at least 1. */
+  retryAfter({ endpoints, health }: Upstream, now: number): number {
+    const waits = endpoints.map((origin) => {
+      const { breaker } = this.#get(origin);
+      // A trial that is under way takes no longer than an answer.
+      if (breaker.state !== 'open') return 0;
+      return health?.interval ?? breaker.admittedFrom(now) - now;
+    });
+    return Math.max(1, Math.ceil(Math.min(...waits) / 1000));
+  }
+
+  /** An endpoint that has been leased before. */
+  known(origin: string): Endpoint | undefined {
+    return this.#byOrigin.get(origin);
+  }
+
+  /** Forgets the endpoints that are not among `origins` and have nothing under way. */
+  retain(origins: ReadonlySet<string>): void {
+    for (const [origin, { pending }] of this.#byOrigin) {
+      if (pending === 0 && !origins.has(origin)) this.#byOrigin.delete(origin);
+    }
   }
 
   /** What is known of an endpoint; nothing has happened yet on one that was never tried. */
   describe(origin: string, now: number): EndpointState {
-    const { pending, coolUntil, attempts, answeredAt, failure, skew } = this.#byOrigin.get(origin) ?? fresh(origin);
-    return { origin, pending, cooling: coolUntil > now, attempts, answeredAt, failure, skew: skew.estimate };
+    return (this.#byOrigin.get(origin) ?? new Endpoint(origin, this.#tell)).describe(now);
   }
 
   #get(origin: string): Endpoint {
     let endpoint = this.#byOrigin.get(origin);
     if (endpoint === undefined) {
-      endpoint = fresh(origin);
+      endpoint = new Endpoint(origin, this.#tell);
       this.#byOrigin.set(origin, endpoint);
     }
     return endpoint;
   }
 }
 
-function fresh(origin: string): Endpoint {
-  return {
-    origin,
-    pending: 0,
-    coolUntil: 0,
-    attempts: { answered: 0, unreachable: 0, failed: 0, abandoned: 0 },
-    answeredAt: undefined,
-    failure: undefined,
-    skew: new ClockSkew(),
-    skewAt: Number.NEGATIVE_INFINITY,
-  };
+function rankOf(endpoint: Endpoint, tried: readonly string[], now: number): number {
+  const { origin, pending, coolUntil, breaker } = endpoint;
+  const isOnTrial = breaker.state !== 'closed';
+  if (isOnTrial && tried.length === 0) return TRIAL;
+  const penalty = (isOnTrial ? HALF_OPEN : 0) + (coolUntil > now ? COOLING : 0) + (tried.includes(origin) ? TRIED : 0);
+  return pending + penalty;
 }

@@ -1,8 +1,17 @@
 import { Problem } from '../problem.ts';
+import type { Outcome } from './endpoint.ts';
+import type { Testimony } from './lease.ts';
 
 /** How an attempt failed, by what the caller may do next. */
 export interface Failure {
-  readonly kind: 'connect' | 'connect-timeout' | 'headers-timeout' | 'idle-timeout' | 'broken' | 'protocol';
+  readonly kind:
+    | 'connect'
+    | 'connect-timeout'
+    | 'out-of-use'
+    | 'headers-timeout'
+    | 'idle-timeout'
+    | 'broken'
+    | 'protocol';
   /** The error's own code, for the log. */
   readonly code: string;
   readonly cause: unknown;
@@ -42,6 +51,8 @@ function kindOf(code: string, cause: unknown): Failure['kind'] {
     case 'UPSTREAM_CONNECT_TIMEOUT':
     case 'ECONNECT_TIMEOUT':
       return 'connect-timeout';
+    case 'UPSTREAM_OUT_OF_USE':
+      return 'out-of-use';
     case 'UPSTREAM_HEADERS_TIMEOUT':
       return 'headers-timeout';
     case 'UPSTREAM_IDLE_TIMEOUT':
@@ -53,14 +64,35 @@ function kindOf(code: string, cause: unknown): Failure['kind'] {
   }
 }
 
-/** The refusal a front end sees; the upstream's address and the error's text stay in the log. */
-export function problemOf(failure: Failure): Problem {
+/** How the attempt ended, for the endpoint's figures. */
+export function outcomeOf({ kind }: Failure): Outcome {
+  if (kind === 'out-of-use') return 'abandoned';
+  return kind === 'connect' || kind === 'connect-timeout' ? 'unreachable' : 'failed';
+}
+
+/** What it says of the endpoint. A request for which no connection became free in time has not been there. */
+export function testimonyOf({ kind }: Failure, sent: boolean): Testimony {
+  if (kind === 'out-of-use' || (kind === 'headers-timeout' && !sent)) return 'nothing';
+  return kind === 'broken' ? 'cut' : 'failure';
+}
+
+/** Every endpoint of the upstream is out of use; `seconds` from now one may be tried again. */
+export function unavailable(seconds: number): Problem {
+  return new Problem('upstream-unavailable', 'The upstream has failed several times and is given a moment.', {
+    headers: { 'Retry-After': String(seconds) },
+  });
+}
+
+/** The refusal a front end sees; the upstream's address and the error's text stay in the log. `retryAfter`: seconds until an endpoint may be in use. */
+export function problemOf(failure: Failure, retryAfter = 1): Problem {
   const cause = failure.cause;
   switch (failure.kind) {
     case 'connect':
       return new Problem('upstream-unreachable', 'No connection to the upstream could be made.', { cause });
     case 'connect-timeout':
       return new Problem('upstream-timeout', 'The upstream did not accept a connection in time.', { cause });
+    case 'out-of-use':
+      return unavailable(retryAfter);
     case 'headers-timeout':
       return new Problem('upstream-timeout', 'The upstream did not answer in time.', { cause });
     case 'idle-timeout':

@@ -16,6 +16,8 @@ export interface ForwardParts {
   readonly clock: () => number;
   /** From now on every answer closes its connection. */
   draining: boolean;
+  /** Breaks what is still under way. */
+  readonly close: () => void;
 }
 
 /** One permitted request on its way. */

@@ -9,9 +9,10 @@ import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
 import type { Keypair } from '../tenant.ts';
 import { ReceivedBody } from './bodies/received.ts';
 import { ClientGone, limitedBody } from './body.ts';
-import type { Lease, Outcome } from './endpoints.ts';
-import { failureOf, problemOf } from './failure.ts';
+import type { Outcome } from './endpoint.ts';
+import { type Failure, failureOf, outcomeOf, problemOf, testimonyOf, unavailable } from './failure.ts';
 import type { Forwarding, ForwardParts } from './forward.ts';
+import type { Lease, Testimony } from './lease.ts';
 import { Reply } from './reply.ts';
 import { requestHead } from './request-headers.ts';
 import { relayedHead } from './response-headers.ts';
@@ -33,10 +34,13 @@ export class Relay implements ResponseHandler {
   readonly #streamed: Readable | undefined;
   /** Endpoints it failed on. */
   readonly #tried: string[] = [];
+  #failure: Failure | undefined;
   #keypair: Keypair;
   /** The Service refused one keypair already; what it says to the second is relayed. */
   #wasRefused = false;
-  /** The answer was a refused keypair's: it is read to its end unseen, and the request sent again. */
+  /** Endpoints that refused its date. */
+  #untimelyAt: string[] | undefined;
+  /** The answer was a refused keypair's or date's: it is read to its end unseen, and the request sent again. */
   #dropped: number | undefined;
   #begun = false;
   #over = false;
@@ -90,13 +94,13 @@ export class Relay implements ResponseHandler {
     this.#trace?.answered(head.status);
     event.upstreamMs = performance.now() - this.#startedAt;
     event.eventStream = relayed.isEventStream;
-    lease.noteDate(relayed.date, now, event.upstreamMs);
+    const untimely = lease.heard(head.status, relayed, now, event.upstreamMs);
     if (relayed.quota !== undefined) keypair.quota = relayed.quota;
+    // A refused date says nothing of the keypair.
     const signed = { keypair, before: this.#refusalBefore, sentAt: this.#sentAt };
-    const other = parts.keypairs.judge(permit, signed, { status: head.status, isProblem: relayed.isProblem });
-    if (other !== undefined && this.#streamed === undefined && !this.#wasRefused) {
-      this.#wasRefused = true;
-      this.#keypair = other;
+    const answer = { status: head.status, isProblem: relayed.isProblem };
+    const other = untimely ? undefined : parts.keypairs.judge(permit, signed, answer);
+    if (this.#streamed === undefined && (untimely ? this.#isNew(lease.origin) : this.#changeTo(other))) {
       this.#dropped = 0;
       return;
     }
@@ -158,6 +162,12 @@ export class Relay implements ResponseHandler {
     const sentAt = parts.clock();
     const lease = parts.endpoints.lease(upstream, this.#tried, sentAt);
     this.#lease = lease;
+    if (lease === undefined) {
+      const failure = this.#failure;
+      const retryAfter = parts.endpoints.retryAfter(upstream, sentAt);
+      this.#giveUp(failure === undefined ? unavailable(retryAfter) : problemOf(failure));
+      return;
+    }
     this.#dropped = undefined;
     this.#exchange = undefined;
     this.#refusalBefore = this.#keypair.refusal;
@@ -172,7 +182,7 @@ export class Relay implements ResponseHandler {
     const contentLength = streamed === undefined ? received?.length : declared;
     try {
       const body = { hash: received?.hash ?? EMPTY_BODY_HASH, contentLength };
-      const stamped = stamp(permit, this.#keypair, lease.origin, body, parts);
+      const stamped = stamp(permit, this.#keypair, lease.origin, body, parts.keys, sentAt + lease.clockOffset);
       this.#pool = parts.transport.pool(upstream, lease.origin);
       this.#pool.start(
         {
@@ -200,22 +210,28 @@ export class Relay implements ResponseHandler {
     const { permit, event } = this.#forwarding;
     const { upstream } = permit.inbound.tenant;
     const failure = failureOf(error, sent);
+    this.#failure = failure;
+    const lease = this.#lease as Lease;
     const tried = this.#tried;
+    const now = this.#parts.clock();
+    const { endpoints } = this.#parts;
     event.reason = failure.code;
-    this.#release(failure.kind.startsWith('connect') ? 'unreachable' : 'failed', failure.code);
-    tried.push((this.#lease as Lease).origin);
-    const state = {
-      attempt: tried.length,
-      bodyReplayable: this.#streamed === undefined,
-      untriedEndpoint: upstream.endpoints.some((origin) => !tried.includes(origin)),
-    };
-    if (mayRetry(failure, permit.inbound.method, state)) {
-      this.#attempt();
-    } else {
-      this.#over = true;
-      this.#received?.release();
-      this.#forwarding.refuse(problemOf(failure));
-    }
+    tried.push(lease.origin);
+    const untriedEndpoint = endpoints.hasOther(upstream, tried, now);
+    const state = { attempt: tried.length, bodyReplayable: this.#streamed === undefined, untriedEndpoint };
+    const retries = mayRetry(failure, permit.inbound.method, state) && lease.mayRetry(now);
+    // What is asked of the same endpoint once more is one request to it: what comes of that counts.
+    const says = retries && !untriedEndpoint ? 'nothing' : testimonyOf(failure, sent);
+    this.#release(outcomeOf(failure), failure.code, says);
+    if (retries) this.#attempt();
+    else this.#giveUp(problemOf(failure, endpoints.retryAfter(upstream, now)));
+  }
+
+  /** No attempt is under way, and there will be none. */
+  #giveUp(problem: Problem): void {
+    this.#over = true;
+    this.#received?.release();
+    this.#forwarding.refuse(problem);
   }
 
   #refuse(reason: unknown): void {
@@ -248,9 +264,25 @@ export class Relay implements ResponseHandler {
     this.#received?.release();
   }
 
-  #release(outcome: Outcome, failure?: string): void {
+  #release(outcome: Outcome, failure?: string, says?: Testimony): void {
     this.#trace?.end(failure);
-    this.#lease?.release(outcome, this.#parts.clock());
+    this.#lease?.release(outcome, this.#parts.clock(), says);
+  }
+
+  /** Whether an endpoint refuses its date for the first time: now that its clock is known it will not again. */
+  #isNew(origin: string): boolean {
+    if (this.#untimelyAt?.includes(origin) === true) return false;
+    this.#untimelyAt ??= [];
+    this.#untimelyAt.push(origin);
+    return true;
+  }
+
+  /** Whether there is another keypair to try, once. */
+  #changeTo(other: Keypair | undefined): boolean {
+    if (other === undefined || this.#wasRefused) return false;
+    this.#wasRefused = true;
+    this.#keypair = other;
+    return true;
   }
 }
 

@@ -4,6 +4,8 @@ import type { Failure } from './failure.ts';
 /** Attempts at one request in all, the first included. */
 export const MAX_ATTEMPTS = 3;
 
+const NEVER_LEFT: ReadonlySet<Failure['kind']> = new Set(['connect', 'connect-timeout', 'out-of-use']);
+
 /**
  * Whether a request that failed before any byte of a response may be sent again. What never left is safe for every
  * method. A connection that broke under a request may have been a kept one that the upstream was closing just then: once
@@ -11,7 +13,7 @@ export const MAX_ATTEMPTS = 3;
  */
 export function mayRetry(failure: Failure, method: Method, state: AttemptState): boolean {
   if (state.attempt >= MAX_ATTEMPTS || !state.bodyReplayable) return false;
-  if (failure.kind === 'connect' || failure.kind === 'connect-timeout') return state.untriedEndpoint;
+  if (NEVER_LEFT.has(failure.kind)) return state.untriedEndpoint;
   return failure.kind === 'broken' && state.attempt === 1 && (method === 'GET' || method === 'HEAD');
 }
 

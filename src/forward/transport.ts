@@ -10,6 +10,8 @@ const TICK = 100;
 /** The connection pools to upstream endpoints, one per endpoint and connection settings. */
 export class Transport {
   readonly #pools = new Map<string, ConnectionPool>();
+  /** The keys of the pools that the configuration in force asks for; undefined until it is known. */
+  #wanted: ReadonlySet<string> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   /** Monotonic milliseconds, a tick ahead at the most: a deadline may come late, but never early. */
@@ -18,14 +20,34 @@ export class Transport {
 
   /** The connections to one of an upstream's endpoints. */
   pool(upstream: Upstream, endpoint: string): ConnectionPool {
-    const settings = `${endpoint} ${upstream.connections} ${upstream.timeouts.connect}`;
-    const key = upstream.tls === undefined ? settings : `${settings} ${upstream.tls.id}`;
+    const key = keyOf(upstream, endpoint);
     let pool = this.#pools.get(key);
     if (pool === undefined) {
       pool = this.#open(upstream, endpoint);
       this.#pools.set(key, pool);
+      // For a request that began before a reload: its connection is closed behind it.
+      if (this.#wanted?.has(key) === false) pool.drain();
     }
     return pool;
+  }
+
+  /** Lets go of what no upstream uses any more: idle connections at once, the others as soon as they are idle. */
+  retain(upstreams: readonly Upstream[]): void {
+    const wanted = new Set(
+      upstreams.flatMap((upstream) => upstream.endpoints.map((endpoint) => keyOf(upstream, endpoint))),
+    );
+    this.#wanted = wanted;
+    for (const [key, pool] of this.#pools) {
+      if (wanted.has(key)) pool.undrain();
+      else pool.drain();
+    }
+  }
+
+  /** Sends away the requests that wait for a connection to an endpoint. */
+  shed(endpoint: string): void {
+    for (const [key, pool] of this.#pools) {
+      if (key.startsWith(`${endpoint} `)) pool.shed();
+    }
   }
 
   /** Breaks what is still under way. What is tried again because of it finds every pool closed. */
@@ -57,6 +79,14 @@ export class Transport {
   #tick(): void {
     const now = performance.now();
     this.#now = now + TICK;
-    for (const pool of this.#pools.values()) pool.check(now);
+    for (const [key, pool] of this.#pools) {
+      pool.check(now);
+      if (pool.isDrained && !this.#closed) this.#pools.delete(key);
+    }
   }
+}
+
+function keyOf({ connections, timeouts, tls }: Upstream, endpoint: string): string {
+  const settings = `${endpoint} ${connections} ${timeouts.connect}`;
+  return tls === undefined ? settings : `${settings} ${tls.id}`;
 }

@@ -8,8 +8,8 @@ import type { Problem } from '../problem.ts';
 import { EMPTY_BODY_HASH } from '../signing/canonical.ts';
 import type { Upstream } from '../tenant.ts';
 import { tlsClientOptions } from '../tls.ts';
-import type { Outcome } from './endpoints.ts';
-import { failureOf, problemOf } from './failure.ts';
+import type { Outcome } from './endpoint.ts';
+import { failureOf, problemOf, unavailable } from './failure.ts';
 import type { ForwardParts } from './forward.ts';
 import { headerPairs, requestHead } from './request-headers.ts';
 import { receivedHead, relayedHead } from './response-headers.ts';
@@ -60,6 +60,11 @@ export class UpgradeRelay {
     const { keypair } = permit;
     const signed = { keypair, before: keypair.refusal, sentAt: this.#parts.clock() };
     const lease = this.#parts.endpoints.lease(upstream, [], signed.sentAt);
+    if (lease === undefined) {
+      upgrading.refuse(unavailable(this.#parts.endpoints.retryAfter(upstream, signed.sentAt)));
+      over();
+      return;
+    }
     const startedAt = performance.now();
     event.endpoint = lease.origin;
     event.attempts = 1;
@@ -86,7 +91,8 @@ export class UpgradeRelay {
     });
     this.#dress.set(standIn, (outgoing) => {
       const body = { hash: EMPTY_BODY_HASH, contentLength: undefined };
-      const attempt = stamp(permit, keypair, lease.origin, body, this.#parts);
+      const { keys, clock } = this.#parts;
+      const attempt = stamp(permit, keypair, lease.origin, body, keys, clock() + lease.clockOffset);
       for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
       setHeaders(outgoing, [
         'Connection',
@@ -112,8 +118,11 @@ export class UpgradeRelay {
         trace.end();
         const head = relayedHead(receivedHead(response.rawHeaders), inbound, lease.origin);
         if (head.quota !== undefined) keypair.quota = head.quota;
-        // A refusal is relayed, but the next handshake is signed with another keypair.
-        this.#parts.keypairs.judge(permit, signed, { status: event.status, isProblem: head.isProblem });
+        const untimely = lease.heard(event.status, head, this.#parts.clock(), event.upstreamMs);
+        // A refusal is relayed, but the next handshake is signed in the right time or with another keypair.
+        if (!untimely) {
+          this.#parts.keypairs.judge(permit, signed, { status: event.status, isProblem: head.isProblem });
+        }
         response.headers = { ...byName(head.headers), ...ownHeaders };
       };
       // These run before the library's own listeners, which then relay the headers as they are left here.

@@ -23,6 +23,7 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #idle: Connection[] = [];
   #waiting: Waiting[] = [];
   #servesSoon = false;
+  #draining = false;
   #closed = false;
 
   /** `clock` gives monotonic milliseconds and may be a tick ahead. */
@@ -52,7 +53,7 @@ export class ConnectionPool implements ConnectionOwner {
 
   onIdle(connection: Connection, idleSeconds: number | undefined): void {
     const announced = idleSeconds === undefined ? KEEP_ALIVE : idleSeconds * 1000 - KEEP_ALIVE_MARGIN;
-    if (announced <= 0) {
+    if (announced <= 0 || (this.#draining && this.#waiting.length === 0)) {
       connection.close();
       return;
     }
@@ -76,6 +77,29 @@ export class ConnectionPool implements ConnectionOwner {
     this.#waiting = this.#waiting.filter(({ until }) => until > now);
     for (const { handler } of late) {
       handler.onError(new WireError('UPSTREAM_HEADERS_TIMEOUT', 'No connection became free in time.'), false);
+    }
+  }
+
+  /** Keeps no connection any more: idle ones are closed at once, the others behind what they carry. */
+  drain(): void {
+    this.#draining = true;
+    for (const connection of this.#idle.splice(0)) connection.close();
+  }
+
+  /** Keeps connections again. */
+  undrain(): void {
+    this.#draining = false;
+  }
+
+  /** It keeps no connection, has none and nobody waits for one. */
+  get isDrained(): boolean {
+    return this.#draining && this.#all.size === 0 && this.#waiting.length === 0;
+  }
+
+  /** Sends away those who wait for a connection. */
+  shed(): void {
+    for (const { handler } of this.#waiting.splice(0)) {
+      handler.onError(new WireError('UPSTREAM_OUT_OF_USE', 'The server is given no more requests for now.'), false);
     }
   }
 
@@ -116,6 +140,7 @@ export class ConnectionPool implements ConnectionOwner {
         this.#waiting.unshift(next);
         return;
       }
+      if (this.#draining) this.drain();
     });
   }
 }

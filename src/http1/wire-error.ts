@@ -4,7 +4,8 @@ export type WireErrorCode =
   | 'UPSTREAM_HEADERS_TIMEOUT'
   | 'UPSTREAM_IDLE_TIMEOUT'
   | 'UPSTREAM_CLOSED'
-  | 'UPSTREAM_MALFORMED';
+  | 'UPSTREAM_MALFORMED'
+  | 'UPSTREAM_OUT_OF_USE';
 
 /** A failure of an HTTP exchange, told by its code. */
 export class WireError extends Error {

@@ -64,17 +64,20 @@ export function endpointsToJson(parts: OperatorParts, probe: Probe): Promise<End
   return Promise.all(
     [...origins].map(async (origin) => {
       const state = parts.endpoints.describe(origin, now);
-      const { cooling, pending, attempts, answeredAt, failure, skew } = state;
+      const { cooling, pending, attempts, answeredAt, failure, breaker, retries, skew, clock } = state;
       return {
         origin,
         tenants: tenants.filter(({ upstream }) => upstream.endpoints.includes(origin)).map(({ name }) => name),
         up: await isUp(state, parts, probe),
         cooling,
+        breaker: { state: breaker.state, since: isoOrNull(breaker.since), opened: breaker.entered.open },
+        retries: { ...retries },
         pending,
         attempts: { ...attempts },
         lastAnswerAt: isoOrNull(answeredAt),
         lastFailure: failure === undefined ? null : { at: iso(failure.at), kind: failure.kind },
         skew: skew === undefined ? null : { ms: Math.round(skew.ms), uncertainty: Math.round(skew.uncertainty) },
+        clock: { ...clock },
       };
     }),
   );

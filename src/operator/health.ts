@@ -1,8 +1,14 @@
-import type { EndpointState } from '../forward/endpoints.ts';
+import type { BreakerState } from '../forward/breaker.ts';
+import type { EndpointState } from '../forward/endpoint.ts';
+import type { ClockState } from '../forward/upstream-clock.ts';
 import type { Phase } from '../process/lifecycle.ts';
 import type { Tenant } from '../tenant.ts';
 import type { OperatorParts } from './parts.ts';
 import type { Probe } from './probe.ts';
+
+/** Best first. */
+const BREAKERS: readonly BreakerState[] = ['closed', 'half-open', 'open'];
+const CLOCKS: readonly ClockState[] = ['ok', 'off', 'alarm'];
 
 /** How long an answer vouches for an endpoint, in milliseconds. */
 const VOUCHES = 10_000;
@@ -19,9 +25,19 @@ export interface Readiness {
     /** `some`: a tenant has no endpoint that can be reached. `down`: none has. */
     readonly upstreams: 'up' | 'some' | 'down';
   };
-  readonly tenants: Readonly<
-    Record<string, { readonly status: 'ready' | 'not-ready'; readonly upstream: 'up' | 'down' }>
-  >;
+  readonly tenants: Readonly<Record<string, TenantReadiness>>;
+}
+
+interface TenantReadiness {
+  readonly status: 'ready' | 'not-ready';
+  readonly upstream: 'up' | 'down';
+  /**
+   * Of the endpoint that is best off. An open one leaves the tenant ready: here as elsewhere it is the upstream that fails,
+   * and without requests nobody would learn that it is well again.
+   */
+  readonly breaker: BreakerState;
+  /** Of the endpoint whose clock is worst. */
+  readonly clock: ClockState;
 }
 
 /**
@@ -44,9 +60,13 @@ export async function readinessOf(parts: OperatorParts, probe: Probe): Promise<R
       upstreams,
     },
     tenants: Object.fromEntries(
-      tenants.map(({ name }, i) => [
-        name,
-        { status: serves && reachable[i] ? 'ready' : 'not-ready', upstream: reachable[i] ? 'up' : 'down' },
+      tenants.map((tenant, i) => [
+        tenant.name,
+        {
+          status: serves && reachable[i] ? 'ready' : 'not-ready',
+          upstream: reachable[i] ? 'up' : 'down',
+          ...conditionOf(tenant, parts),
+        },
       ]),
     ),
   };
@@ -58,6 +78,16 @@ export async function isUp(state: EndpointState, parts: Pick<OperatorParts, 'clo
   const answeredLast = answeredAt !== undefined && answeredAt >= (failure?.at ?? 0);
   if (answeredLast && parts.clock() - answeredAt < VOUCHES) return true;
   return probe.reaches(state.origin);
+}
+
+function conditionOf({ upstream }: Tenant, { endpoints, clock }: OperatorParts) {
+  const states = upstream.endpoints.map((origin) => endpoints.describe(origin, clock()));
+  const breakers = states.map(({ breaker }) => BREAKERS.indexOf(breaker.state));
+  const clocks = states.map((state) => CLOCKS.indexOf(state.clock.state));
+  return {
+    breaker: BREAKERS[Math.min(...breakers)] as BreakerState,
+    clock: CLOCKS[Math.max(...clocks)] as ClockState,
+  };
 }
 
 async function isReachable(tenant: Tenant, parts: OperatorParts, probe: Probe): Promise<boolean> {

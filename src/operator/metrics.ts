@@ -5,6 +5,8 @@ import type { NearCacheState } from '../session/near-cache.ts';
 import { describeKeypairs, figure } from './keypairs.ts';
 import type { OperatorParts, WorkerState } from './parts.ts';
 
+const BREAKER_VALUES = { closed: 0, 'half-open': 1, open: 2 } as const;
+
 type Labels = Readonly<Record<string, string>>;
 /** A sample of a metric: its labels and value. */
 type Sample = readonly [Labels, number];
@@ -65,6 +67,30 @@ function upstreamMetrics(registry: Registry, parts: OperatorParts): void {
     '1 while an endpoint is tried last because it could not be reached.',
     ['endpoint'],
     () => states().map(({ origin: endpoint, cooling }) => [{ endpoint }, Number(cooling)]),
+  );
+  gauge(registry, `${name}_breaker`, '0 closed, 1 half-open, 2 open: out of use.', ['endpoint'], () =>
+    states().map(({ origin: endpoint, breaker }) => [{ endpoint }, BREAKER_VALUES[breaker.state]]),
+  );
+  counter(registry, `${name}_breaker_transitions_total`, 'Changes of the breaker.', ['endpoint', 'to'], () =>
+    states().flatMap(({ origin: endpoint, breaker }) =>
+      Object.entries(breaker.entered).map(([to, count]): Sample => [{ endpoint, to }, count]),
+    ),
+  );
+  counter(
+    registry,
+    `${name}_retries_total`,
+    'Requests that failed on an endpoint: sent again, or denied by the budget.',
+    ['endpoint', 'result'],
+    () =>
+      states().flatMap(({ origin: endpoint, retries }) =>
+        Object.entries(retries).map(([result, count]): Sample => [{ endpoint, result }, count]),
+      ),
+  );
+  gauge(registry, `${name}_clock_offset_seconds`, 'Added to our time in signatures.', ['endpoint'], () =>
+    states().map(({ origin: endpoint, clock: { offset } }) => [{ endpoint }, offset / 1000]),
+  );
+  gauge(registry, `${name}_clock_alarm`, '1 while its clock is more than 5 min from ours.', ['endpoint'], () =>
+    states().map(({ origin: endpoint, clock: { state } }) => [{ endpoint }, Number(state === 'alarm')]),
   );
   gauge(registry, `${name}_clock_skew_seconds`, 'Its clock minus ours, estimated.', ['endpoint'], () =>
     states().flatMap(({ origin: endpoint, skew }): Sample[] => (skew ? [[{ endpoint }, skew.ms / 1000]] : [])),

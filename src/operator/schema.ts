@@ -59,11 +59,24 @@ export const quotaRow = z.strictObject({
 });
 export const quotaList = z.strictObject({ quotas: z.array(quotaRow) });
 
+const breakerState = z.enum(['closed', 'half-open', 'open']);
+const clockState = z
+  .enum(['ok', 'off', 'alarm'])
+  .describe('off: more than 30 s from ours. alarm: more than 5 min. Signatures are made in its time then.');
+
 export const endpointDocument = z.strictObject({
   origin: z.string(),
   tenants: z.array(z.string()),
   up: z.boolean().describe('Answered a moment ago, or takes connections now.'),
   cooling: z.boolean().describe('Tried last for the moment, because it could not be reached.'),
+  breaker: z.strictObject({
+    state: breakerState.describe('open: out of use after failures. half-open: one request at a time tries it.'),
+    since: instant.nullable().describe('Null when it never was anything but closed.'),
+    opened: count.describe('How often, since the start.'),
+  }),
+  retries: z
+    .strictObject({ sent: count, denied: count })
+    .describe('After failures here, since the start; denied where the budget was used up.'),
   pending: count.describe('Attempts under way.'),
   attempts: z
     .strictObject({ answered: count, unreachable: count, failed: count, abandoned: count })
@@ -76,6 +89,10 @@ export const endpointDocument = z.strictObject({
     .describe(
       'Its clock minus ours in milliseconds, estimated from Date headers, true within plus or minus uncertainty.',
     ),
+  clock: z.strictObject({
+    state: clockState,
+    offset: z.number().describe('Milliseconds added to our time in signatures.'),
+  }),
 });
 export const endpointList = z.strictObject({ endpoints: z.array(endpointDocument) });
 
@@ -98,7 +115,15 @@ export const readiness = z.strictObject({
     configuration: z.enum(['ok', 'failed']).describe('failed: the last reload had faults, the one before is in force.'),
     upstreams: z.enum(['up', 'some', 'down']).describe('Of all tenants, some, or none has an endpoint that is up.'),
   }),
-  tenants: z.record(z.string(), z.strictObject({ status: readyOrNot, upstream: z.enum(['up', 'down']) })),
+  tenants: z.record(
+    z.string(),
+    z.strictObject({
+      status: readyOrNot,
+      upstream: z.enum(['up', 'down']),
+      breaker: breakerState.describe('Of the endpoint that is best off; open: requests get 503.'),
+      clock: clockState.describe('Of the endpoint whose clock is worst.'),
+    }),
+  ),
 });
 
 export const problem = z.looseObject({

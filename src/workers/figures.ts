@@ -1,5 +1,5 @@
 import type { BudgetFigures } from '../forward/bodies/budget.ts';
-import type { EndpointState } from '../forward/endpoints.ts';
+import type { EndpointState } from '../forward/endpoint.ts';
 import { RequestMetrics } from '../observe/request-metrics.ts';
 import { Statistics } from '../observe/statistics.ts';
 import type { NearCacheState } from '../session/near-cache.ts';
@@ -13,7 +13,19 @@ export interface ReportingWorker {
   readonly pid: number;
 }
 
-const NO_ATTEMPTS: EndpointState['attempts'] = { answered: 0, unreachable: 0, failed: 0, abandoned: 0 };
+/** What is counted of an endpoint. */
+interface EndpointCounts extends Pick<EndpointState, 'attempts' | 'retries'> {
+  readonly entered: EndpointState['breaker']['entered'];
+}
+
+const NO_COUNTS: EndpointCounts = {
+  attempts: { answered: 0, unreachable: 0, failed: 0, abandoned: 0 },
+  retries: { sent: 0, denied: 0 },
+  entered: { closed: 0, 'half-open': 0, open: 0 },
+};
+/** Best first. */
+const BREAKERS = ['closed', 'half-open', 'open'] as const;
+const CLOCKS = ['ok', 'off', 'alarm'] as const;
 
 /** What all workers together have done and know. Counts of workers that have ended stay in. */
 export class Figures {
@@ -21,7 +33,7 @@ export class Figures {
   readonly requests = new RequestMetrics();
   readonly #snapshot: () => Snapshot;
   readonly #latest = new Map<ReportingWorker, WorkerReport>();
-  readonly #formerAttempts = new Map<string, EndpointState['attempts']>();
+  readonly #formerCounts = new Map<string, EndpointCounts>();
   #formerSessions = { created: 0, ended: 0 };
   #formerReads = { hits: 0, misses: 0 };
 
@@ -47,8 +59,9 @@ export class Figures {
     this.#latest.delete(worker);
     this.#formerSessions = addSessions(this.#formerSessions, last.sessions);
     this.#formerReads = addReads(this.#formerReads, last.nearCache);
-    for (const { origin, attempts } of last.endpoints) {
-      this.#formerAttempts.set(origin, addAttempts(this.#formerAttempts.get(origin) ?? NO_ATTEMPTS, attempts));
+    for (const state of last.endpoints) {
+      const { origin } = state;
+      this.#formerCounts.set(origin, addCounts(this.#formerCounts.get(origin) ?? NO_COUNTS, state));
     }
     this.#showRefusals();
   }
@@ -90,18 +103,28 @@ export class Figures {
     };
   }
 
-  /** What the workers together know of an endpoint: the newest of what happened, the narrowest estimate of its clock. */
+  /**
+   * What the workers together know of an endpoint: the newest of what happened, the narrowest estimate of its clock, and of
+   * breakers and alarms the worst.
+   */
   describeEndpoint(origin: string): EndpointState {
     const states = this.#reports().flatMap(({ endpoints }) => endpoints.filter((state) => state.origin === origin));
     const skews = states.flatMap(({ skew }) => skew ?? []);
+    const { attempts, retries, entered } = states.reduce(addCounts, this.#formerCounts.get(origin) ?? NO_COUNTS);
+    const [worst] = states
+      .map(({ breaker }) => breaker)
+      .toSorted((a, b) => BREAKERS.indexOf(b.state) - BREAKERS.indexOf(a.state));
+    const [furthest] = states
+      .map(({ clock }) => clock)
+      .toSorted((a, b) => CLOCKS.indexOf(b.state) - CLOCKS.indexOf(a.state));
     return {
       origin,
       pending: states.reduce((sum, { pending }) => sum + pending, 0),
       cooling: states.some(({ cooling }) => cooling),
-      attempts: states.reduce(
-        (sum, { attempts }) => addAttempts(sum, attempts),
-        this.#formerAttempts.get(origin) ?? NO_ATTEMPTS,
-      ),
+      attempts,
+      retries,
+      breaker: { state: worst?.state ?? 'closed', since: worst?.since, entered },
+      clock: furthest ?? { state: 'ok', offset: 0 },
       answeredAt: newest(states.map(({ answeredAt }) => answeredAt)),
       failure: states.flatMap(({ failure }) => failure ?? []).toSorted((a, b) => b.at - a.at)[0],
       skew: skews.toSorted((a, b) => a.uncertainty - b.uncertainty)[0],
@@ -133,13 +156,17 @@ export class Figures {
   }
 }
 
-function addAttempts(a: EndpointState['attempts'], b: EndpointState['attempts']): EndpointState['attempts'] {
+function addCounts(a: EndpointCounts, b: EndpointCounts | EndpointState): EndpointCounts {
   return {
-    answered: a.answered + b.answered,
-    unreachable: a.unreachable + b.unreachable,
-    failed: a.failed + b.failed,
-    abandoned: a.abandoned + b.abandoned,
+    attempts: sumOf(a.attempts, b.attempts),
+    retries: sumOf(a.retries, b.retries),
+    entered: sumOf(a.entered, 'entered' in b ? b.entered : b.breaker.entered),
   };
+}
+
+function sumOf<Name extends string>(a: Readonly<Record<Name, number>>, b: Readonly<Record<Name, number>>) {
+  const names = Object.keys(a) as Name[];
+  return Object.fromEntries(names.map((name) => [name, a[name] + b[name]])) as Record<Name, number>;
 }
 
 function addSessions(a: WorkerReport['sessions'], b: WorkerReport['sessions']): WorkerReport['sessions'] {

@@ -1,5 +1,5 @@
 import type { BudgetFigures } from '../forward/bodies/budget.ts';
-import type { EndpointState } from '../forward/endpoints.ts';
+import type { EndpointState } from '../forward/endpoint.ts';
 import type { Gateway } from '../gateway-contract.ts';
 import type { KeypairRefusal } from '../keypair-ring.ts';
 import type { Load, ProcessLoad } from '../observe/process-load.ts';

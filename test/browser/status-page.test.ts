@@ -33,6 +33,9 @@ beforeEach(async () => {
   ({ upstream, gateway } = await startGateway({
     respond: (request, answer) => {
       if (request.target === '/v2/failing') return answer.json(500, { title: 'sorry' });
+      if (request.target === '/v2/gone') return answer.send(502, [['Content-Type', 'text/html']], 'nobody is there');
+      const early = new Date(Date.now() + 20 * 60_000).toUTCString();
+      if (request.target === '/v2/early') return answer.json(200, {}, [['Date', early]]);
     },
   }));
   operator = await startOperator(gateway.watched);
@@ -123,6 +126,25 @@ describe('the status page', () => {
     await page.getByText('All is well').waitFor(SOON);
     await upstream.close();
     await page.getByText('acme: no upstream endpoint can be reached').waitFor({ timeout: 20_000 });
+    await close();
+  });
+
+  it('says that an endpoint is out of use', async () => {
+    const { page, seen, close } = await openStatus();
+    await page.getByText('All is well').waitFor();
+    const front = await FrontEnd.signIn(gateway.port);
+    for (let i = 0; i < 5; i++) await front.fetch('POST', '/v2/gone', { body: '{}' });
+    await page.getByText('acme: every upstream endpoint fails and is out of use.').waitFor(SOON);
+    expect(await text(page, '#endpoints')).toContain('out of use');
+    expect(seen.complaints).toEqual([]);
+    await close();
+  });
+
+  it('says that the clocks do not agree, and that requests are signed in the upstream’s time', async () => {
+    const { page, close } = await openStatus();
+    await page.getByText('All is well').waitFor();
+    await (await FrontEnd.signIn(gateway.port)).fetch('GET', '/v2/early');
+    await page.getByText('Requests are signed in its time.').waitFor(SOON);
     await close();
   });
 

@@ -19,13 +19,16 @@ export class Answer {
   readonly #socket: Socket;
   readonly #source: ByteSource;
   readonly #head: RequestHead;
+  readonly #date: Pairs;
   #begun = false;
   #last = false;
 
-  constructor(socket: Socket, source: ByteSource, head: RequestHead) {
+  /** `date`: what a Date header says, if there is to be one. */
+  constructor(socket: Socket, source: ByteSource, head: RequestHead, date?: string) {
     this.#socket = socket;
     this.#source = source;
     this.#head = head;
+    this.#date = date === undefined ? [] : [['Date', date]];
   }
 
   get begun(): boolean {
@@ -39,7 +42,11 @@ export class Answer {
 
   json(status: number, value: unknown, headers: Pairs = []): Promise<void> {
     const type = status < 400 ? 'application/json' : 'application/problem+json';
-    return this.send(status, [['Content-Type', type], ...RATE_HEADERS, ...headers], JSON.stringify(value));
+    return this.send(
+      status,
+      [['Content-Type', type], ...this.#date, ...RATE_HEADERS, ...headers],
+      JSON.stringify(value),
+    );
   }
 
   /** A well-formed answer with a Content-Length; to HEAD, 204 and 304 without a body. */

@@ -36,7 +36,7 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
-export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'respondEarly' | 'tls'> {
+export interface StartOptions extends Pick<StrictUpstreamOptions, 'respond' | 'respondEarly' | 'tls' | 'tellsTime'> {
   /** `listener`: the gateway's own. `hono`: its app, mounted in a Hono server of somebody else's. */
   readonly door?: 'listener' | 'hono';
   readonly dialect?: 'service' | 'backend.ai';
@@ -91,6 +91,7 @@ export async function startGateway(
       ),
     brand: dialect === 'service' ? SERVICE : BACKEND_AI,
     clock: options.upstreamClock ?? clock,
+    ...(options.tellsTime && { tellsTime: true }),
     ...(options.respond && { respond: options.respond }),
     ...(options.respondEarly && { respondEarly: options.respondEarly }),
     ...(options.tls && { tls: options.tls }),

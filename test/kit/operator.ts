@@ -22,6 +22,8 @@ export interface TestOperator {
 export interface OperatorOptions {
   readonly settings?: Partial<OperatorSettings>;
   readonly reloads?: Reloads;
+  /** Epoch milliseconds. */
+  readonly clock?: () => number;
   /** What readiness asks in place of the gateway's own. */
   readonly store?: SessionStore;
 }
@@ -55,7 +57,7 @@ export function partsOf(watched: Watched, options: OperatorOptions = {}, noted?:
     store: options.store ?? store,
     log,
     version: '0.0.0-test',
-    clock: Date.now,
+    clock: options.clock ?? Date.now,
     onAction: (action) => noted?.actions.push(action),
     ...(options.reloads && { reloads: options.reloads }),
   };

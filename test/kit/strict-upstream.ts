@@ -19,6 +19,8 @@ export interface StrictUpstreamOptions {
   readonly brand?: Brand;
   /** Epoch milliseconds. */
   readonly clock?: () => number;
+  /** Its JSON answers have a Date header, by its clock. */
+  readonly tellsTime?: boolean;
   /** Answers a whole request; what it leaves unanswered gets the default answer. */
   readonly respond?: (request: RecordedRequest, answer: Answer) => void | Promise<void>;
   /** Answers before the body is read; false leaves the request to `respond`. The connection ends with such an answer. */
@@ -43,6 +45,8 @@ export interface StrictUpstream {
   /** Connections that ended in the middle of a request body. */
   readonly abandoned: RequestHead[];
   readonly connections: number;
+  /** Connections that are open now. */
+  readonly open: number;
   /** The first request, past or to come, that `matches`. */
   waitForRequest(matches?: (request: RecordedRequest) => boolean): Promise<RecordedRequest>;
   /** Resolves once `holds` does; it is asked again whenever something happened here. */
@@ -102,7 +106,7 @@ export async function startStrictUpstream(options: StrictUpstreamOptions): Promi
       const request: RecordedRequest = { ...head, payload, verdict, connection };
       requests.push(request);
       changed();
-      const answer = new Answer(socket, source, head);
+      const answer = new Answer(socket, source, head, options.tellsTime ? new Date(now).toUTCString() : undefined);
       if (!verdict.ok) await answer.json(401, { type: 'https://upstream.example/unauthorized', title: verdict.why });
       else await options.respond?.(request, answer);
       if (!answer.begun) await answer.json(200, { method: head.method, target: head.target, received: payload.length });
@@ -146,6 +150,9 @@ export async function startStrictUpstream(options: StrictUpstreamOptions): Promi
     abandoned,
     get connections() {
       return connections;
+    },
+    get open() {
+      return sockets.size;
     },
     async waitForRequest(matches = () => true) {
       for (;;) {

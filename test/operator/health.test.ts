@@ -33,7 +33,7 @@ describe('with everything well', () => {
       body: {
         status: 'ready',
         checks: { process: 'ready', sessionStore: 'up', configuration: 'ok', upstreams: 'up' },
-        tenants: { acme: { status: 'ready', upstream: 'up' } },
+        tenants: { acme: { status: 'ready', upstream: 'up', breaker: 'closed', clock: 'ok' } },
       },
     });
   });

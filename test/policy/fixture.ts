@@ -37,6 +37,10 @@ export function tenant(...routes: Route[]): Tenant {
       passSetCookie: false,
       timeouts: { connect: 1000, headers: 1000, idle: 1000 },
       connections: 1,
+      breaker: { failures: 5, ratio: 0.5, volume: 20, open: 1000, longestOpen: 30_000 },
+      retries: { ratio: 0.2, minimum: 10 },
+      health: undefined,
+      followClock: true,
       tls: undefined,
     },
     keypairs: new Map([

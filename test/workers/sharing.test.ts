@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { signIn } from '../kit/demo.ts';
+import { freePort } from '../kit/free-port.ts';
 import { statusOf } from '../kit/load.ts';
 import { RawClient } from '../kit/raw-client.ts';
 import { startRedis } from '../kit/redis.ts';
@@ -191,6 +192,24 @@ describe('what operators see', { timeout: 90_000 }, () => {
     await logged('a worker accepts connections', 4);
     await expect.poll(status).toMatchObject({ sessions: { created: 1, streams: 0 }, refusals: [{ total: 40 }] });
     expect(await metrics()).toMatch(/^countersign_refusals_total\{tenant="demo",code="unauthorized"\} 40$/m);
+  });
+
+  it('an endpoint that fails: the worst of what the workers know, and the sum of what they did', async () => {
+    const dead = `http://127.0.0.1:${await freePort()}`;
+    const { demo, operator, pids, logged } = await startWorkers(
+      2,
+      `tenants: { demo: { upstream: { endpoints: ["${dead}"], breaker: { open: 1h, longestOpen: 1h } } } }`,
+    );
+    const cookie = await signIn(demo.origin);
+    await expect.poll(() => askOften(demo.port, '/v2', cookie)).toEqual(new Set([503]));
+    const metrics = async () => (await fetch(`${operator}/metrics`)).text();
+    const opened = `countersign_upstream_breaker_transitions_total{endpoint="${dead}",to="open"} 2\n`;
+    await expect.poll(metrics).toContain(opened);
+    expect(await metrics()).toContain(`countersign_upstream_breaker{endpoint="${dead}"} 2\n`);
+    for (const pid of pids()) process.kill(pid, 'SIGKILL');
+    await logged('a worker accepts connections', 4);
+    await expect.poll(metrics).toContain(`countersign_upstream_breaker{endpoint="${dead}"} 0\n`);
+    expect(await metrics()).toContain(opened);
   });
 
   it('and what they set holds for every worker', async () => {

@@ -142,11 +142,17 @@ const keypairs = drawer('keypairs', (list) =>
   ),
 );
 
+const inUse = ({ up, cooling, breaker }) => {
+  if (breaker.state === 'open') return 'out of use';
+  if (!up) return 'down';
+  return breaker.state === 'half-open' ? 'on trial' : cooling ? 'cooling' : 'up';
+};
+
 const endpoints = drawer('endpoints', ({ list, at }) =>
   h(
     'ul',
     { class: 'rows' },
-    list.map(({ origin, tenants: users, up, cooling, pending, attempts, lastFailure, skew: clock }) => {
+    list.map(({ origin, tenants: users, up, cooling, breaker, pending, attempts, lastFailure, skew: clock }) => {
       const lost = attempts.unreachable + attempts.failed;
       const off = clock !== null && Math.abs(clock.ms) > 30_000;
       const failure =
@@ -159,8 +165,8 @@ const endpoints = drawer('endpoints', ({ list, at }) =>
         h(
           'p',
           { class: 'line' },
-          h('b', { class: 'origin' }, light(up ? 'ok' : 'bad', up ? 'up' : 'down'), origin),
-          h('span', {}, up ? (cooling ? 'cooling' : 'up') : 'down'),
+          h('b', { class: 'origin' }, light(up && breaker.state !== 'open' ? 'ok' : 'bad', up ? 'up' : 'down'), origin),
+          h('span', {}, inUse({ up, cooling, breaker })),
         ),
         h(
           'p',

@@ -19,6 +19,9 @@ export function findingsOf(status) {
   const findings = [
     ...ofProcess(status),
     ...status.tenants
+      .filter(({ name }) => !noneUp(status, name) && noneInUse(status, name))
+      .map(({ name }) => bad(`${name}: every upstream endpoint fails and is out of use. Requests get 503.`)),
+    ...status.tenants
       .filter(({ name }) => noneUp(status, name))
       .map(({ name }) => bad(`${name}: no upstream endpoint can be reached. Requests end in 502.`)),
     ...ofErrors(status),
@@ -52,6 +55,11 @@ function plural(count, noun) {
 function noneUp({ endpoints }, tenant) {
   const own = endpoints.filter(({ tenants }) => tenants.includes(tenant));
   return own.every(({ up }) => !up);
+}
+
+function noneInUse({ endpoints }, tenant) {
+  const own = endpoints.filter(({ tenants }) => tenants.includes(tenant));
+  return own.every(({ breaker }) => breaker.state === 'open');
 }
 
 function ofProcess({ checks, reload, process, sessions }) {
@@ -102,13 +110,19 @@ function ofKeypair({ tenant, role, accessKey, current, limit, remaining, setAsid
 }
 
 function ofEndpoint(endpoint, status) {
-  const { origin, tenants, up, skew: clock } = endpoint;
+  const { origin, tenants, up, breaker, skew: clock, clock: followed } = endpoint;
   const findings = [];
   if (!up && !tenants.every((tenant) => noneUp(status, tenant))) {
     findings.push(warn(`${origin} cannot be reached; the other endpoints take its requests.`));
   }
+  if (up && breaker.state === 'open' && !tenants.every((tenant) => noneInUse(status, tenant))) {
+    findings.push(warn(`${origin} fails and is out of use; the other endpoints take its requests.`));
+  }
   if (clock !== null && Math.abs(clock.ms) > SKEW_WARNING) {
-    const text = `${origin}: ${skew(clock)} of ours. From 15 minutes on every signature is refused.`;
+    const text =
+      followed.offset === 0
+        ? `${origin}: ${skew(clock)} of ours. From 15 minutes on every signature is refused.`
+        : `${origin}: ${skew(clock)} of ours. Requests are signed in its time.`;
     findings.push(Math.abs(clock.ms) > SKEW_ALARM ? bad(text) : warn(text));
   }
   return findings;
