@@ -86,7 +86,8 @@ export class Reply {
     if (reply.destroyed) return;
     const kept = exchange.keep(chunk);
     const flows = reply.write(kept, () => exchange.release(kept));
-    if (flows || this.#paused) return;
+    // What left in the same moment need not be waited for, however large it was.
+    if (flows || this.#paused || reply.writableLength === 0) return;
     this.#paused = true;
     exchange.pause();
     reply.once('drain', () => {

@@ -1,5 +1,5 @@
 import { connect as connectTcp, type Socket } from 'node:net';
-import { giveReadBuffer, isLargeReadBuffer, SHARED_READ_BUFFER, takeReadBuffer } from './read-buffers.ts';
+import { copyOf, giveReadBuffer, isLargeReadBuffer, SHARED_READ_BUFFER, takeReadBuffer } from './read-buffers.ts';
 import { sendWithBody } from './request-body.ts';
 import type { ResponseHead } from './response-head.ts';
 import { type ParserSink, ResponseParser } from './response-parser.ts';
@@ -9,6 +9,8 @@ import { WireError } from './wire-error.ts';
 
 /** A body of at most this size leaves in one write with its head, in bytes. */
 const JOINED = 16 * 1024;
+/** Bytes in one read that are worth a buffer of their own, to be handed on as they are. */
+const MUCH = 16 * 1024;
 
 /** What a connection needs of its pool. */
 export interface ConnectionOwner {
@@ -37,7 +39,7 @@ export class Connection implements ParserSink, WireExchange {
   deadline: number;
   #bytesSeen = 0;
   #paused = false;
-  /** Where the next read goes; not the shared one while reads come full and their bytes are kept. */
+  /** Where the next read goes; not the shared one while much comes at a time and is kept. */
   #buffer: Buffer = SHARED_READ_BUFFER;
   /** Bytes of the present read. */
   #read = 0;
@@ -83,7 +85,6 @@ export class Connection implements ParserSink, WireExchange {
 
   pause(): void {
     this.deadline = Number.POSITIVE_INFINITY;
-    this.#useSharedBuffer();
     this.#paused = true;
     this.#socket.pause();
   }
@@ -95,11 +96,12 @@ export class Connection implements ParserSink, WireExchange {
   }
 
   keep(chunk: Buffer): Buffer {
-    const isFull = this.#read === this.#buffer.length;
-    const isWhole = chunk.length === this.#read && this.#buffer !== SHARED_READ_BUFFER;
-    if (isWhole) this.#buffer = isFull ? takeReadBuffer() : SHARED_READ_BUFFER;
-    else if (isFull && this.#buffer === SHARED_READ_BUFFER) this.#buffer = takeReadBuffer();
-    return isWhole ? chunk : Buffer.from(chunk);
+    if (this.#read < MUCH) return Buffer.from(chunk);
+    const isShared = this.#buffer === SHARED_READ_BUFFER;
+    const isWhole = !isShared && chunk.length === this.#read;
+    // The next read goes elsewhere: into memory of its own, now that much comes at a time.
+    if (isShared || isWhole) this.#buffer = takeReadBuffer();
+    return isWhole ? chunk : copyOf(chunk);
   }
 
   release(kept: Buffer): void {
@@ -200,6 +202,8 @@ export class Connection implements ParserSink, WireExchange {
   #handedOver(): void {
     if (this.deadline !== Number.POSITIVE_INFINITY) this.#watchReceiving();
     this.#handler?.onPause();
+    // A stream that trickles, or waits for its reader, needs no memory meanwhile.
+    if (this.#paused || this.#read < MUCH) this.#useSharedBuffer();
   }
 
   #onServerEnd(): void {
