@@ -145,7 +145,7 @@ export class Relay implements ResponseHandler {
     } else if (this.#begun) {
       const { code } = failureOf(error, sent);
       this.#forwarding.event.reason = code;
-      this.#finish('failed', code);
+      this.#finish(code === 'CLIENT_STALLED' ? 'abandoned' : 'failed', code);
       this.#reply.break();
     } else {
       this.#failed(error, sent);

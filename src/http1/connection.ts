@@ -80,11 +80,11 @@ export class Connection implements ParserSink, WireExchange {
     if (now < this.deadline) return;
     if (this.#phase === 'idle') this.close();
     else if (this.#phase === 'sending' && !this.#isStuck()) this.#watchSending();
-    else this.#fail(lateness(this.#phase));
+    else this.#fail(this.#paused ? stalled() : lateness(this.#phase));
   }
 
   pause(): void {
-    this.deadline = Number.POSITIVE_INFINITY;
+    this.#watchReceiving();
     this.#paused = true;
     this.#socket.pause();
   }
@@ -268,6 +268,11 @@ export class Connection implements ParserSink, WireExchange {
     this.#socket.destroy();
     this.#owner.onClosed(this);
   }
+}
+
+/** Whoever paused the response never resumed it: others wait for the connection. */
+function stalled(): WireError {
+  return new WireError('CLIENT_STALLED', 'The answer was not taken.');
 }
 
 function lateness(phase: Phase): WireError {

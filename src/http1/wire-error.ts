@@ -5,7 +5,8 @@ export type WireErrorCode =
   | 'UPSTREAM_IDLE_TIMEOUT'
   | 'UPSTREAM_CLOSED'
   | 'UPSTREAM_MALFORMED'
-  | 'UPSTREAM_OUT_OF_USE';
+  | 'UPSTREAM_OUT_OF_USE'
+  | 'CLIENT_STALLED';
 
 /** A failure of an HTTP exchange, told by its code. */
 export class WireError extends Error {

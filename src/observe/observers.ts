@@ -19,7 +19,7 @@ export function withObservers(log: Log, observers: readonly RequestObserver[]): 
 
 /** Whether the upstream or the gateway failed a request, as opposed to refusing it or being left by its client. */
 export function isServerError({ status, aborted, reason }: RequestEvent): boolean {
-  return status >= 500 || (aborted && reason !== undefined);
+  return status >= 500 || (aborted && reason !== undefined && reason !== 'CLIENT_STALLED');
 }
 
 /** Whether its duration says how long somebody waited: not of a connection kept open, nor of a reply broken off. */

@@ -212,6 +212,32 @@ describe('slow readers', () => {
     reader.destroy();
   });
 
+  it('who take nothing for as long as an upstream may be silent are cut off, and blamed on nobody', async () => {
+    await start(
+      {
+        onRequest: (socket, head) => {
+          if (targetOf(head) !== '/v2/large') return void socket.write(answerOf('next'));
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${64 << 20}\r\n\r\n`);
+          socket.write(Buffer.alloc(64 << 20, 'x'));
+        },
+      },
+      { upstream: { connections: 1, timeouts: { idle: '300ms' } } },
+    );
+    const client = await page.connect();
+    client.send(page.bytes('GET', '/v2/large'));
+    expect((await client.head())?.status).toBe(200);
+    client.socket.pause();
+    // There is one connection, and it is taken away from who does not read.
+    expect(String((await page.fetch('GET', '/v2/next')).body)).toBe('next');
+    await expect.poll(() => gateway.log.join('')).toContain('"reason":"CLIENT_STALLED"');
+    expect(gateway.watched.gateway.insides.endpoints.describe(upstream.origin, Date.now()).attempts).toMatchObject({
+      abandoned: 1,
+      failed: 0,
+    });
+    client.socket.resume();
+    await client.closed();
+  });
+
   // The last bytes of an answer may be more than the client takes at once: its upstream connection is made to wait, and
   // serves somebody else next.
   it('hold up nobody else on the connection their answer came on', async () => {

@@ -350,7 +350,7 @@ describe.each(['TCP', 'TLS'] as const)('over %s', (transport) => {
       for (let i = 0; i < 200; i++) await turn();
       expect(hearing.bytes).toBeLessThan(1 << 20);
       expect(written).toBeLessThan(total / 2);
-      clock.now += 100 * TIMEOUTS.idle;
+      clock.now += TIMEOUTS.idle / 2;
       pool.check(clock.now);
       isStopped = false;
       hearing.exchange?.resume(hearing);
