@@ -41,6 +41,9 @@ export class UpgradeRelay {
 
   constructor(parts: ForwardParts) {
     this.#parts = parts;
+    // The library passes every error of a browser's connection on to here, and throws it if nobody listens. That the
+    // connection is over is heard from its own close.
+    this.#proxy.on('error', () => undefined);
     this.#proxy.on('proxyReqWs', (outgoing, request) => {
       try {
         this.#dress.get(request)?.(outgoing);

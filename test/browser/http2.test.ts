@@ -78,12 +78,14 @@ it('its WebSockets open on the same port, and an answer that breaks is an error 
   );
   expect(said).toBe('you said hello');
   const outcome = await page.evaluate(async () => {
-    const response = await fetch('/v2/breaks');
+    // The reset may come so soon behind the head that no response comes of it.
+    const response = await fetch('/v2/breaks').catch(() => undefined);
+    if (response === undefined) return 'broken';
     if (response.status !== 200) return 'refused';
     return response.text().then(
       () => 'whole',
       () => 'broken',
     );
   });
-  expect(outcome).not.toBe('whole');
+  expect(outcome).toBe('broken');
 });

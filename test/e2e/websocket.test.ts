@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -46,6 +47,18 @@ function open(
 async function closed(socket: WebSocket): Promise<[number, string]> {
   const [code, reason] = (await once(socket, 'close')) as [number, Buffer];
   return [code, reason.toString()];
+}
+
+/** Breaks the connection beneath a WebSocket, and TLS if there is any, with a TCP reset. */
+function reset(socket: WebSocket): void {
+  const { _socket: own } = socket as unknown as { _socket: Socket & { _handle: { _parent?: TcpHandle } } };
+  const tcp = own._handle._parent;
+  if (tcp === undefined) own.resetAndDestroy();
+  else tcp.reset(() => own.destroy());
+}
+
+interface TcpHandle {
+  reset(done: () => void): number;
 }
 
 /** The answer to a handshake that is refused. */
@@ -245,6 +258,30 @@ describe('a WebSocket through the gateway', () => {
     const ended = Promise.all([closed(socket), closed(await accepted)]);
     expect((await page.fetch('DELETE', '/-/session')).status).toBe(204);
     expect((await ended).map(([code]) => code)).toEqual([1006, 1006]);
+  });
+
+  // http-proxy-3 throws an error of the browser's connection where nobody can catch it: one reset would end the gateway.
+  it('that its browser resets ends alone (attack: a reset ends the process)', async () => {
+    const { accepted, respond } = echo();
+    await start({ respond });
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => uncaught.push(error);
+    process.on('uncaughtExceptionMonitor', note);
+    const socket = open();
+    await once(socket, 'open');
+    const bystander = open();
+    await once(bystander, 'open');
+    const upstreamEnd = await accepted;
+    socket.on('error', () => undefined);
+    reset(socket);
+    await once(upstreamEnd, 'close');
+    await expect.poll(() => gateway.log.filter((line) => line.includes('"kind":"upgrade"'))).toHaveLength(1);
+    process.off('uncaughtExceptionMonitor', note);
+    expect(uncaught).toEqual([]);
+    bystander.send('still here');
+    expect(String((await once(bystander, 'message'))[0])).toBe('still here');
+    bystander.close();
+    await once(bystander, 'close');
   });
 
   it('leaves another session’s WebSocket alone', async () => {
