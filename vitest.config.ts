@@ -19,6 +19,8 @@ function again(name: string, http: 'HTTP/1.1 over TLS' | 'HTTP/2', include: stri
 
 export default defineConfig({
   test: {
+    // Most suites wait for sockets and processes; leaving a core free would double the time.
+    maxWorkers: '100%',
     projects: [
       { test: { name: 'architecture', include: ['test/architecture.test.ts'] } },
       again('http2', 'HTTP/2', [...HTTP2_TOO, ...HTTP2_ONLY]),
