@@ -28,7 +28,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** With every peer there the whole takes some 12 minutes, the quick form some three. */
+/** With every peer there the whole takes some 16 minutes, the quick form some three. */
 const WHOLE = { rounds: 3, seconds: 1.5 };
 const QUICK = { rounds: 3, seconds: 1 };
 
@@ -38,7 +38,7 @@ export function helpOf({ peers, workloads, quick }: Choice): string {
   return `Usage: npm run bench -- [OPTIONS]
 
 Measures CPU time, throughput, latency and memory of Countersign beside its peers, interleaved in one run, and writes
-report.md, report.json and report.svg. All of it takes about 12 minutes. Peers that are not installed are shown as
+report.md, report.json and report.svg. All of it takes about 16 minutes. Peers that are not installed are shown as
 missing; npm run bench:peers installs what it can and says how to install the rest. The uploads take up to 8 GB of memory,
 for there are peers that keep them there.
 
