@@ -2,7 +2,7 @@ import { UsageError } from '../options.ts';
 import type { Ratios } from './record.ts';
 
 /** A ratio counts as clearly worse beyond so many times the recorded one; a shared machine's noise stays well below. */
-export const MARGIN = 1.6;
+export const MARGIN = 1.3;
 
 export interface Comparison {
   readonly workload: string;

@@ -102,8 +102,8 @@ describe('the comparison', () => {
     const of = (measured: number) => compare({ 'get-1k': measured }, { 'get-1k': 0.5 });
     expect(of(0.5 * MARGIN)).toMatchObject([{ worse: false }]);
     expect(of(0.5 * MARGIN + 0.01)).toMatchObject([{ worse: true }]);
-    expect(of(0.9).map(lineOf)).toEqual(['WORSE get-1k        0.90, recorded 0.50 (+80 %), limit 0.80']);
-    expect(of(0.4).map(lineOf)).toEqual(['holds get-1k        0.40, recorded 0.50 (-20 %), limit 0.80']);
+    expect(of(0.7).map(lineOf)).toEqual(['WORSE get-1k        0.70, recorded 0.50 (+40 %), limit 0.65']);
+    expect(of(0.4).map(lineOf)).toEqual(['holds get-1k        0.40, recorded 0.50 (-20 %), limit 0.65']);
   });
 
   it('asks for a record of what it has none of', () => {
